@@ -1,0 +1,210 @@
+"""Model, tools, model, tools, answer: the loop of one turn, with its bounds."""
+
+import json
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import anyio
+
+from fermix.application.agent.journal import Journal
+from fermix.application.agent.toolbox import Toolbox
+from fermix.application.ports.model import Model, ModelError, ModelRequest, ToolCall, ToolDefinition
+from fermix.application.ports.tools import ToolContext, ToolResult
+from fermix.domain import wording
+from fermix.domain.events import StepStarted, TextDelta, ToolFinished, ToolStarted, TurnEvent
+from fermix.domain.failure import Failure, FailureKind
+from fermix.domain.history import (
+    AssistantEntry,
+    CallRecord,
+    HistoryEntry,
+    MarkerEntry,
+    ToolEntry,
+    UserEntry,
+    cut_to_budget,
+)
+from fermix.domain.loop_detection import LoopDetector, LoopVerdict
+
+_log = logging.getLogger("fermix.agent")
+
+BYTES_PER_TOKEN = 3
+"""Deliberately low: a history cut too early costs a memory, one cut too late costs the answer."""
+
+TOKENS_PER_ENTRY = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentAnswer:
+    """What a turn came to: its text, perhaps blank."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AgentTask:
+    """All that one run of the loop works on.
+
+    Attributes:
+        history: what came before, oldest first; cut to the model's window here.
+        transcript: what this turn adds to the history, beginning with the user's entry. The loop appends
+            whole steps only (an answer with the results of all its calls), so that it can be kept whatever
+            happens next.
+        corrections: asked at each boundary between steps for what the user added meanwhile.
+        report: told what happens, at once; must not block.
+    """
+
+    model: Model
+    system: str
+    history: tuple[HistoryEntry, ...]
+    transcript: list[HistoryEntry]
+    toolbox: Toolbox
+    context: ToolContext
+    journal: Journal
+    report: Callable[[TurnEvent], None]
+    corrections: Callable[[], Sequence[UserEntry]] = tuple
+
+
+class AgentLoop:
+    """Runs a task to its answer. Raises `ModelError` when there is none."""
+
+    def __init__(self, *, max_iterations: int) -> None:
+        self._max_iterations = max_iterations
+
+    async def run(self, task: AgentTask) -> AgentAnswer:
+        """Ask, run the calls, ask again, until the model answers without calls.
+
+        Raises:
+            ModelError: the model failed, the step limit was reached, or the model kept repeating one call.
+        """
+        detector = LoopDetector()
+        tools = task.toolbox.definitions(task.context.scope) if task.model.profile.tools else ()
+        for step in range(1, self._max_iterations + 1):
+            if step > 1:
+                task.transcript.extend(task.corrections())
+                task.report(StepStarted(step=step))
+            answer = await task.model.complete(
+                ModelRequest(
+                    system=task.system,
+                    entries=fit_to_window(task.history, task.transcript, task.model, task.system, tools),
+                    tools=tools,
+                ),
+                on_text=lambda text: task.report(TextDelta(text=text)),
+            )
+            calls = tuple(_record(call) for call in answer.tool_calls)
+            said = AssistantEntry(
+                text=answer.text,
+                calls=calls,
+                provider=task.model.profile.provider,
+                provider_state=answer.provider_state,
+            )
+            results = await self._run_calls(task, answer.tool_calls, detector) if calls else []
+            task.transcript.extend((said, *results))
+            if not calls:
+                return AgentAnswer(text=answer.text)
+        raise ModelError(
+            Failure(kind=FailureKind.STEP_LIMIT, detail=wording.step_limit(self._max_iterations))
+        )
+
+    async def _run_calls(
+        self, task: AgentTask, calls: Sequence[ToolCall], detector: LoopDetector
+    ) -> list[HistoryEntry]:
+        """Run the calls of one answer: neighbours that only read at the same time, others one by one."""
+        results: dict[int, ToolResult] = {}
+        warned = False
+        for call in calls:
+            verdict = detector.observe(call.name, call.arguments)
+            if verdict is LoopVerdict.KILL:
+                raise ModelError(Failure(kind=FailureKind.LOOPING))
+            warned = warned or verdict is LoopVerdict.WARN
+        position = 0
+        spoken = False
+        while position < len(calls):
+            group = _group(calls, position, task)
+            if task.toolbox.is_channel(calls[position].name):
+                if spoken:
+                    results[position] = ToolResult(
+                        text="Only one call that speaks to the conversation runs per step.", failed=True
+                    )
+                    position += 1
+                    continue
+                spoken = True
+            if len(group) == 1:
+                await _run_into(results, position, calls[position], task)
+            else:
+                async with anyio.create_task_group() as together:
+                    for index in group:
+                        together.start_soon(_run_into, results, index, calls[index], task)
+            position = group[-1] + 1
+        entries: list[HistoryEntry] = [
+            ToolEntry(call_id=call.call_id, name=call.name, text=results[index].text)
+            for index, call in enumerate(calls)
+        ]
+        if warned:
+            entries.append(
+                MarkerEntry(text="[The same call was made three times in a row. Try another way.]")
+            )
+        return entries
+
+
+async def _run_into(results: dict[int, ToolResult], index: int, call: ToolCall, task: AgentTask) -> None:
+    task.report(ToolStarted(call_id=call.call_id, name=call.name))
+    result = await task.toolbox.run(call, task.context, task.journal)
+    task.report(ToolFinished(call_id=call.call_id, name=call.name, failed=result.failed))
+    results[index] = result
+
+
+def _group(calls: Sequence[ToolCall], start: int, task: AgentTask) -> range:
+    if not task.toolbox.only_reads(calls[start].name):
+        return range(start, start + 1)
+    end = start
+    while end < len(calls) and task.toolbox.only_reads(calls[end].name):
+        end += 1
+    return range(start, end)
+
+
+def _record(call: ToolCall) -> CallRecord:
+    """The call as it is kept: arguments that are no JSON object would poison every later request."""
+    return CallRecord(call_id=call.call_id, name=call.name, arguments=_object_text(call.arguments))
+
+
+def _object_text(arguments: str) -> str:
+    try:
+        value = json.loads(arguments or "{}")
+    except (ValueError, RecursionError):
+        return "{}"
+    return (arguments or "{}") if isinstance(value, dict) else "{}"
+
+
+def _measure(entry: HistoryEntry) -> int:
+    match entry:
+        case AssistantEntry(text=text, calls=calls, provider_state=state):
+            written = text + (state or "") + "".join(c.name + c.arguments + c.call_id for c in calls)
+        case ToolEntry(text=text, name=name, call_id=call_id):
+            written = text + name + call_id
+        case _:
+            written = entry.text
+    return TOKENS_PER_ENTRY + math.ceil(len(written.encode()) / BYTES_PER_TOKEN)
+
+
+def fit_to_window(
+    history: Sequence[HistoryEntry],
+    turn: Sequence[HistoryEntry],
+    model: Model,
+    system: str,
+    tools: Sequence[ToolDefinition],
+) -> tuple[HistoryEntry, ...]:
+    """The history and the turn so far, with the oldest exchanges left out that the model's window cannot hold.
+
+    The turn itself is never cut. Tokens are estimated from bytes; the provider's own count is not known
+    before it answers.
+    """
+    window = model.profile.context_window
+    if window is None:
+        return (*history, *turn)
+    schemas: list[Mapping[str, object]] = [tool.parameters for tool in tools]
+    fixed = len(system.encode()) + len(json.dumps(schemas)) + sum(len(tool.description) for tool in tools)
+    reserve = model.profile.max_output_tokens or window // 8
+    budget = window - reserve - math.ceil(fixed / BYTES_PER_TOKEN) - sum(_measure(entry) for entry in turn)
+    kept = cut_to_budget([*history, UserEntry(text="")], budget=budget, measure=_measure)[:-1]
+    return (*kept, *turn)

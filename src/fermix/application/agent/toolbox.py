@@ -1,0 +1,95 @@
+"""The capabilities of one process with their code, and running one call of a turn that may use it."""
+
+import json
+import logging
+from collections.abc import Iterable
+
+from fermix.application.agent.journal import Journal
+from fermix.application.ports.ledger_errors import LedgerError
+from fermix.application.ports.model import ToolCall, ToolDefinition
+from fermix.application.ports.tools import Tool, ToolContext, ToolResult
+from fermix.domain.capability import RiskClass, Scope
+from fermix.domain.normalise import clean
+
+_log = logging.getLogger("fermix.tools")
+
+MAX_RESULT = 200_000
+"""Characters of a result the model gets to read."""
+
+
+class Toolbox:
+    """All registered tools. What a turn's scope filters out cannot be called by name either."""
+
+    def __init__(self, tools: Iterable[Tool]) -> None:
+        """Register the tools.
+
+        Raises:
+            ValueError: two have the same name.
+        """
+        self._tools: dict[str, Tool] = {}
+        for tool in tools:
+            if tool.capability.name in self._tools:
+                raise ValueError(f"capability {tool.capability.name!r} is registered twice")
+            self._tools[tool.capability.name] = tool
+
+    def definitions(self, scope: Scope) -> tuple[ToolDefinition, ...]:
+        """What a model is told for a turn of this scope, in the order of registration."""
+        return tuple(
+            ToolDefinition(name=c.name, description=c.description, parameters=c.parameters)
+            for c in scope.visible(tool.capability for tool in self._tools.values())
+        )
+
+    def only_reads(self, name: str) -> bool:
+        """Whether calls of that name may run at the same time."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.capability.risk is RiskClass.READ_ONLY and not self.is_channel(name)
+
+    def is_channel(self, name: str) -> bool:
+        """Whether it speaks to the conversation."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.capability.category == "channel"
+
+    async def run(self, call: ToolCall, context: ToolContext, journal: Journal) -> ToolResult:
+        """Run one call, or say why not. Never raises for what a tool or a model does wrong.
+
+        Raises:
+            LedgerError: the call could not be journalled; it did not run.
+        """
+        tool = self._tools.get(call.name)
+        if tool is None:
+            return _refused(call, f"There is no tool named {call.name[:80]!r}.")
+        if not context.scope.allows(tool.capability):
+            return _refused(call, f"The tool {call.name!r} is not available in this conversation.")
+        try:
+            arguments = json.loads(call.arguments or "{}")
+        except (ValueError, RecursionError) as exc:
+            return _refused(
+                call, f"The arguments are not valid JSON ({exc}): {call.arguments[:200]!r}. Nothing was run."
+            )
+        if not isinstance(arguments, dict):
+            return _refused(call, "The arguments must be a JSON object. Nothing was run.")
+        capability = tool.capability
+        step = await journal.begin(capability, call) if capability.journalled else None
+        try:
+            result = await tool.call(arguments, context)
+        except LedgerError:
+            raise
+        except Exception:  # noqa: BLE001  # a tool's bug is a failed call for the model, and a traceback for us
+            _log.exception("tool.failed", extra={"tool": call.name, "turn": context.turn})
+            result = ToolResult(text=f"The tool {call.name!r} failed with an internal error.", failed=True)
+        result = ToolResult(text=_bounded(clean(result.text)), failed=result.failed)
+        if step is not None:
+            await journal.end(step, result)
+        _log.info("tool.finished", extra={"tool": call.name, "turn": context.turn, "failed": result.failed})
+        return result
+
+
+def _refused(call: ToolCall, text: str) -> ToolResult:
+    _log.warning("tool.not_run", extra={"tool": repr(call.name[:80]), "cause": text.partition(":")[0]})
+    return ToolResult(text=clean(text), failed=True)
+
+
+def _bounded(text: str) -> str:
+    if len(text) <= MAX_RESULT:
+        return text
+    return f"{text[:MAX_RESULT]}\n[cut after {MAX_RESULT} characters]"

@@ -1,0 +1,244 @@
+"""Brings committed parts to their channels: in order for each target, each once, marked when it may be twice."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+import anyio
+
+from fermix.application.patience import until_stored
+from fermix.application.ports.channel import (
+    Channel,
+    ChannelError,
+    ChannelRateLimited,
+    ChannelRejected,
+    ChannelUnreachable,
+    OutgoingPart,
+)
+from fermix.application.ports.clock import Clock, Ids
+from fermix.application.ports.ledger_errors import LedgerUnavailable
+from fermix.application.ports.outbox import NotDelivered, Outbox, PartEnd, SendingPart, Sent
+from fermix.application.wakeup import Wakeup
+from fermix.domain.delivery import (
+    GiveUp,
+    RetryAt,
+    TextPart,
+    after_maybe_sent,
+    after_not_sent,
+    mark_repeated,
+)
+from fermix.domain.ids import ChannelName, PartId, TurnId
+from fermix.domain.route import Target
+
+_log = logging.getLogger("fermix.delivery")
+
+SEND_LIMIT_SECONDS = 60.0
+"""After this a send counts as lost, with nobody knowing whether it arrived."""
+
+MAX_SENDS = 16
+MAX_NOTICES = 200
+_PAUSE = timedelta(seconds=1)
+
+OnDelivered = Callable[[TurnId], None]
+
+
+class Deliverer:
+    """The only place that sends again. One chain per target, so that parts of one place never overtake."""
+
+    def __init__(
+        self, *, outbox: Outbox, channels: Mapping[ChannelName, Channel], clock: Clock, ids: Ids
+    ) -> None:
+        self._outbox = outbox
+        self._channels = channels
+        self._clock = clock
+        self._ids = ids
+        self._wakeup = Wakeup(clock)
+        self._ready: deque[SendingPart] = deque()
+        self._notices: deque[tuple[Target, str]] = deque(maxlen=MAX_NOTICES)
+        self._not_sent: dict[PartId, int] = {}
+        self._open: dict[TurnId, int] = {}
+        self._on_delivered: dict[TurnId, OnDelivered] = {}
+        self._slots = anyio.CapacityLimiter(MAX_SENDS)
+        self._sending = 0
+        self._quiet = anyio.Event()
+        self._due: datetime | None = None
+
+    def submit(self, parts: Iterable[SendingPart]) -> None:
+        """Send these now; each is already marked as on its way in the ledger, so at most one per target."""
+        self._ready.extend(parts)
+        self._wakeup.wake()
+
+    def expect(self, turn: TurnId, parts: int, on_delivered: OnDelivered) -> None:
+        """Call back once `parts` parts of a turn are delivered or given up; call before `submit`."""
+        if parts == 0:
+            on_delivered(turn)
+            return
+        self._open[turn] = parts
+        self._on_delivered[turn] = on_delivered
+
+    def withdrawn(self, turn: TurnId) -> None:
+        """A turn was ended and its parts withdrawn: nobody is called back, and what stood behind them goes."""
+        self._open.pop(turn, None)
+        self._on_delivered.pop(turn, None)
+        self._look_at(self._clock.now())
+
+    def all_withdrawn(self) -> None:
+        """The parts of all turns were withdrawn: their deliveries end here, and what stood behind them goes."""
+        self._open.clear()
+        callbacks, self._on_delivered = self._on_delivered, {}
+        for turn, on_delivered in callbacks.items():
+            on_delivered(turn)
+        self._look_at(self._clock.now())
+
+    def say(self, target: Target, text: str) -> None:
+        """Send a notice that has no row: once, after what is on its way; a failure is only logged."""
+        if len(self._notices) == MAX_NOTICES:
+            _log.warning("delivery.notice_dropped", extra={"channel": target.channel})
+        self._notices.append((target, text))
+        self._wakeup.wake()
+
+    async def quiet(self) -> None:
+        """Return when nothing is being sent and nothing is ready to be."""
+        while self._sending or self._ready or self._notices:
+            self._quiet = anyio.Event()
+            await self._quiet.wait()
+
+    async def run(self) -> None:
+        """Serve until cancelled; errors that end the process pass through."""
+        async with anyio.create_task_group() as tasks:
+            self._due = self._clock.now()
+            while True:
+                await self._wakeup.wait(self._due)
+                if self._due is not None and self._due <= self._clock.now():
+                    await self._take_due()
+                while self._ready:
+                    self._sending += 1
+                    tasks.start_soon(self._chain, self._ready.popleft())
+                while self._notices:
+                    self._sending += 1
+                    tasks.start_soon(self._send_notice, *self._notices.popleft())
+
+    async def _take_due(self) -> None:
+        try:
+            due = await self._outbox.due(channels=frozenset(self._channels), limit=MAX_SENDS * 4)
+        except LedgerUnavailable as exc:
+            _log.warning("delivery.outbox_waits", extra={"cause": str(exc) or type(exc).__name__})
+            self._due = self._clock.now() + _PAUSE
+            return
+        self._ready.extend(due.parts)
+        self._due = due.next_due
+
+    def _look_at(self, instant: datetime) -> None:
+        self._due = instant if self._due is None else min(self._due, instant)
+        self._wakeup.wake()
+
+    async def _chain(self, part: SendingPart) -> None:
+        """Send a part, and then whatever its target has next."""
+        try:
+            following: SendingPart | None = part
+            while following is not None:
+                following = await self._send_one(following)
+        finally:
+            self._rest()
+
+    def _rest(self) -> None:
+        self._sending -= 1
+        self._quiet.set()
+
+    async def _send_one(self, part: SendingPart) -> SendingPart | None:
+        async with self._slots:
+            end = await self._attempt(part)
+        following = await until_stored(self._clock, "delivery", lambda: self._outbox.done(part.part, end))
+        if isinstance(end, RetryAt):
+            self._look_at(end.when)
+        else:
+            self._not_sent.pop(part.part, None)
+            self._part_ended(part.turn)
+        return following
+
+    def _part_ended(self, turn: TurnId | None) -> None:
+        if turn is None or turn not in self._open:
+            return
+        self._open[turn] -= 1
+        if self._open[turn] == 0:
+            del self._open[turn]
+            self._on_delivered.pop(turn)(turn)
+
+    async def _attempt(self, part: SendingPart) -> PartEnd:
+        body = mark_repeated(part.body) if part.repeated else part.body
+        outgoing = OutgoingPart(target=part.target, body=body, nonce=part.nonce, repeated=part.repeated)
+        channel = self._channels.get(part.target.channel)
+        if channel is None:
+            return NotDelivered(error="no such channel is served here")
+        try:
+            with anyio.fail_after(SEND_LIMIT_SECONDS):
+                delivered = await channel.send(outgoing)
+        except (ChannelRateLimited, ChannelUnreachable) as exc:
+            return self._not_left(part, exc)
+        except ChannelRejected as exc:
+            return self._failed(part, exc)
+        except (ChannelError, TimeoutError) as exc:
+            return self._maybe_left(part, exc)
+        except Exception as exc:  # noqa: BLE001  # an adapter's bug must not end the gateway or lose the part
+            _log.exception(
+                "delivery.adapter_failed", extra={"part": part.part, "channel": part.target.channel}
+            )
+            return self._maybe_left(part, exc)
+        return Sent(platform_id=delivered.platform_id)
+
+    def _not_left(self, part: SendingPart, exc: ChannelRateLimited | ChannelUnreachable) -> PartEnd:
+        tries = self._not_sent.get(part.part, 0) + 1
+        self._not_sent[part.part] = tries
+        wait = exc.retry_after if isinstance(exc, ChannelRateLimited) else None
+        retry = after_not_sent(now=self._clock.now(), created_at=part.created_at, tries=tries, wait=wait)
+        if isinstance(retry, GiveUp):
+            return self._failed(part, exc)
+        _log.warning(
+            "delivery.waits",
+            extra={"part": part.part, "channel": part.target.channel, "tries": tries, "cause": str(exc)},
+        )
+        return retry
+
+    def _maybe_left(self, part: SendingPart, exc: BaseException) -> PartEnd:
+        retry = after_maybe_sent(now=self._clock.now(), attempts=part.attempts + 1)
+        if isinstance(retry, GiveUp):
+            return self._failed(part, exc)
+        _log.warning(
+            "delivery.outcome_unknown",
+            extra={"part": part.part, "channel": part.target.channel, "cause": _cause(exc)},
+        )
+        return retry
+
+    def _failed(self, part: SendingPart, exc: BaseException) -> PartEnd:
+        _log.error(
+            "delivery.failed",
+            extra={
+                "part": part.part,
+                "turn": part.turn,
+                "channel": part.target.channel,
+                "cause": _cause(exc),
+            },
+        )
+        return NotDelivered(error=_cause(exc))
+
+    async def _send_notice(self, target: Target, text: str) -> None:
+        try:
+            async with self._slots:
+                channel = self._channels[target.channel]
+                with anyio.fail_after(SEND_LIMIT_SECONDS):
+                    await channel.send(
+                        OutgoingPart(target=target, body=TextPart(text=text), nonce=self._ids.new())
+                    )
+        except (ChannelError, TimeoutError, KeyError) as exc:
+            _log.warning("delivery.notice_failed", extra={"channel": target.channel, "cause": _cause(exc)})
+        finally:
+            self._rest()
+
+
+def _cause(exc: BaseException) -> str:
+    text = ""
+    with suppress(ValueError):
+        text = str(exc)
+    return f"{type(exc).__name__}: {text}"[:500]

@@ -1,0 +1,151 @@
+"""From lanes to running turns: the table is the queue, memory knows only what runs."""
+
+import logging
+from collections.abc import Awaitable, Callable, Collection, Iterable
+from datetime import datetime, timedelta
+
+import anyio
+from anyio.abc import TaskGroup
+
+from fermix.application.ports.admissions import StopReport
+from fermix.application.ports.clock import Clock
+from fermix.application.ports.ledger_errors import LedgerUnavailable
+from fermix.application.ports.model import ModelProfile
+from fermix.application.ports.turns import ClaimedTurn, Turns
+from fermix.application.turns.events import TurnEvents
+from fermix.application.wakeup import Wakeup
+from fermix.domain.events import TurnCompleted, TurnSettled
+from fermix.domain.ids import ChannelName, TurnId
+from fermix.domain.turn import Outcome
+
+_log = logging.getLogger("fermix.dispatcher")
+
+_PAUSE = timedelta(seconds=1)
+
+RunTurn = Callable[[ClaimedTurn], Awaitable[None]]
+
+
+def turn_slots(wanted: int, route: ModelProfile | None) -> int:
+    """How many turns run at once: what the owner wants, or fewer where the answering provider takes fewer."""
+    own = None if route is None else route.max_concurrent_turns
+    return wanted if own is None else min(wanted, own)
+
+
+class Dispatcher:
+    """Claims as many heads of lanes as it has free slots, and runs each in a task of its own."""
+
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        run_turn: RunTurn,
+        events: TurnEvents,
+        clock: Clock,
+        channels: Collection[ChannelName],
+        slots: int,
+    ) -> None:
+        self._turns = turns
+        self._run_turn = run_turn
+        self._events = events
+        self._clock = clock
+        self._channels = frozenset(channels)
+        self._slots = slots
+        self._wakeup = Wakeup(clock)
+        self._running: dict[TurnId, anyio.CancelScope] = {}
+        self._claims: dict[TurnId, ClaimedTurn] = {}
+        self._stopped: set[TurnId] = set()
+        self._claiming = True
+        self._idle = anyio.Event()
+
+    def wake(self) -> None:
+        """Look for turns to start."""
+        self._wakeup.wake()
+
+    def running(self) -> int:
+        """How many turns run now."""
+        return len(self._running)
+
+    def stopped(self, report: StopReport) -> None:
+        """Follow a committed stop: cancel what runs, and tell the watchers of what waited."""
+        self.cancel(report.running)
+        for turn in report.waiting:
+            self._end(turn, Outcome.CANCELLED)
+        self.wake()
+
+    def cancel(self, turns: Iterable[TurnId]) -> None:
+        """Cancel the tasks of turns the ledger has already ended.
+
+        A stop may be committed between a claim's commit and its task; such a turn is not started at all.
+        """
+        for turn in turns:
+            scope = self._running.get(turn)
+            if scope is None:
+                self._stopped.add(turn)
+                self._end(turn, Outcome.INTERRUPTED)
+            else:
+                scope.cancel()
+
+    def _end(self, turn: TurnId, outcome: Outcome) -> None:
+        self._events.publish(turn, TurnSettled(outcome=outcome, text=""))
+        self._events.publish(turn, TurnCompleted(outcome=outcome))
+
+    def stop_claiming(self) -> None:
+        """Start nothing more; what runs goes on."""
+        self._claiming = False
+        if not self._running:
+            self._idle.set()
+
+    async def drained(self) -> None:
+        """Return once nothing runs any more; only after `stop_claiming`."""
+        await self._idle.wait()
+
+    async def run(self) -> None:
+        """Serve until cancelled. Errors that end the process (a broken ledger, a lost home) pass through."""
+        async with anyio.create_task_group() as tasks:
+            due: datetime | None = None
+            while True:
+                await self._wakeup.wait(due)
+                due = await self._start_heads(tasks)
+
+    async def _start_heads(self, tasks: TaskGroup) -> datetime | None:
+        free = self._slots - len(self._running)
+        if free <= 0 or not self._claiming:
+            return None
+        try:
+            claims = await self._turns.claim(limit=free, channels=self._channels)
+        except LedgerUnavailable as exc:
+            _log.warning("dispatcher.claim_waits", extra={"cause": str(exc) or type(exc).__name__})
+            return self._clock.now() + _PAUSE
+        for claim in claims.turns:
+            if claim.turn in self._stopped:
+                self._stopped.discard(claim.turn)
+                continue
+            self._running[claim.turn] = anyio.CancelScope()
+            self._claims[claim.turn] = claim
+            tasks.start_soon(self._run_one, claim, name=f"turn {claim.turn}")
+        return claims.next_due
+
+    async def _run_one(self, claim: ClaimedTurn) -> None:
+        scope = self._running[claim.turn]
+        try:
+            with scope:
+                await self._run_turn(claim)
+            if scope.cancelled_caught:
+                _log.info("turn.cancelled", extra={"turn": claim.turn})
+                self._end(claim.turn, Outcome.INTERRUPTED)
+        finally:
+            del self._running[claim.turn]
+            self._claims.pop(claim.turn, None)
+            self._wakeup.wake()
+            if not self._claiming and not self._running:
+                self._idle.set()
+
+    def claims(self) -> tuple[ClaimedTurn, ...]:
+        """The turns that run now."""
+        return tuple(self._claims.values())
+
+    def abandon(self, turn: TurnId) -> None:
+        """Cancel the task of a turn that went back to the queue."""
+        scope = self._running.get(turn)
+        if scope is not None:
+            scope.cancel()

@@ -1,0 +1,276 @@
+"""The single entry point: every message of every channel comes in here, in lists, and is acknowledged after."""
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import assert_never
+
+import anyio
+
+from fermix.application.commands.registry import find_command
+from fermix.application.delivery.deliverer import Deliverer
+from fermix.application.gateway.dedupe import WebhookMemory
+from fermix.application.gateway.dispatcher import Dispatcher
+from fermix.application.gateway.health import LEDGER, HealthBoard
+from fermix.application.gateway.stages import (
+    Answered,
+    Candidate,
+    Denied,
+    Door,
+    Edit,
+    Ended,
+    Invalid,
+    Passed,
+    Twin,
+    walk,
+)
+from fermix.application.ports.admissions import (
+    Accepted,
+    Admissions,
+    AdmitResult,
+    Conflict,
+    CursorMove,
+    Duplicate,
+    Full,
+    Stopped,
+)
+from fermix.application.ports.channel import Offered, Verdict
+from fermix.application.ports.clock import Clock
+from fermix.application.ports.ledger_errors import LedgerUnavailable
+from fermix.application.ports.policies import PolicySource
+from fermix.domain import wording
+from fermix.domain.commands import ParsedCommand, parse_command
+from fermix.domain.ids import ChannelName, TurnId, UserId
+from fermix.domain.lane import Placement
+from fermix.domain.route import origin_of, route_of, target_of
+
+_log = logging.getLogger("fermix.gateway")
+
+MAX_REFUSED = 50
+MAX_EPISODES = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refused:
+    """A sender turned away lately; kept in memory only, for the owner who looks for a missing id."""
+
+    at: datetime
+    channel: ChannelName
+    sender_ids: tuple[UserId, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """What became of one offered message, in full.
+
+    Attributes:
+        turn: the turn it asks for, when it was accepted (now or before) as one.
+        parts: how many reply parts were committed with it.
+        notice: what its sender is told at once, without a row.
+    """
+
+    verdict: Verdict
+    turn: TurnId | None = None
+    parts: int = 0
+    notice: str | None = None
+
+
+class Gateway:
+    """Takes lists of messages: each goes through the stages, what remains is committed in one transaction."""
+
+    def __init__(
+        self,
+        *,
+        admissions: Admissions,
+        policies: PolicySource,
+        dispatcher: Dispatcher,
+        deliverer: Deliverer,
+        board: HealthBoard,
+        clock: Clock,
+    ) -> None:
+        self._admissions = admissions
+        self._policies = policies
+        self._dispatcher = dispatcher
+        self._deliverer = deliverer
+        self._board = board
+        self._clock = clock
+        self._memory = WebhookMemory(clock)
+        self._open = True
+        self._full: set[str] = set()
+        self._refused: deque[Refused] = deque(maxlen=MAX_REFUSED)
+
+    def close(self) -> None:
+        """Take nothing more from now on; what is offered is unavailable and told so where it would be lost."""
+        self._open = False
+
+    def refused_lately(self) -> tuple[Refused, ...]:
+        """Senders turned away, oldest first."""
+        return tuple(self._refused)
+
+    async def accept(
+        self, offered: Sequence[Offered], door: Door, *, cursor: CursorMove | None = None
+    ) -> tuple[Receipt, ...]:
+        """Take one list of one channel.
+
+        Once the commit has begun, what follows from it is done even when the caller is cancelled.
+
+        Returns:
+            One receipt for each message, in order.
+        """
+        policies = self._policies.current()
+        steps = [
+            walk(Candidate(door=door, offered=item, policies=policies, memory=self._memory))
+            for item in offered
+        ]
+        with anyio.CancelScope(shield=True):
+            receipts = await self._commit(steps, cursor)
+        for step, receipt in zip(steps, receipts, strict=True):
+            self._conclude(step, receipt)
+        return tuple(
+            [
+                replace(receipt, verdict=await step.ending.delivery.result())
+                if isinstance(step, Ended) and isinstance(step.ending, Twin)
+                else receipt
+                for step, receipt in zip(steps, receipts, strict=True)
+            ]
+        )
+
+    async def _commit(self, steps: list[Candidate | Ended], cursor: CursorMove | None) -> list[Receipt]:
+        edits = [step for step in steps if isinstance(step, Ended) and isinstance(step.ending, Edit)]
+        batch = [step.admission for step in steps if isinstance(step, Candidate) and step.admission]
+        if not self._open:
+            return [self._unavailable(step) for step in steps]
+        try:
+            results = iter(
+                await self._admissions.admit(batch, cursor=None if edits else cursor)
+                if batch or (cursor and not edits)
+                else ()
+            )
+            for edit in edits:
+                await self._amend(edit.candidate)
+            if edits and cursor is not None:
+                await self._admissions.admit((), cursor=cursor)
+        except LedgerUnavailable as exc:
+            cause = str(exc) or type(exc).__name__
+            _log.warning("gateway.admission_unavailable", extra={"cause": cause})
+            self._board.failing(LEDGER, cause)
+            return [self._unavailable(step) for step in steps]
+        return [
+            self._after(step, next(results)) if isinstance(step, Candidate) else self._ended(step)
+            for step in steps
+        ]
+
+    async def _amend(self, candidate: Candidate) -> None:
+        message = candidate.known
+        parsed = parse_command(message.text, bot_name=candidate.door.bot_name)
+        if not isinstance(parsed, ParsedCommand) or find_command(parsed.name) is None:
+            await self._admissions.amend(message, key=message.key)
+
+    def _unavailable(self, step: Candidate | Ended) -> Receipt:
+        """Nothing was stored: whoever would never offer it again is told."""
+        if isinstance(step, Ended) and not isinstance(step.ending, Edit):
+            return self._ended(step)
+        candidate = step.candidate if isinstance(step, Ended) else step
+        features = candidate.door.features
+        if features.offers_again or features.webhook or isinstance(step, Ended):
+            return Receipt(verdict=Verdict.UNAVAILABLE)
+        return self._notice(candidate, wording.RESTARTING, Verdict.UNAVAILABLE)
+
+    def _notice(self, candidate: Candidate, text: str, verdict: Verdict) -> Receipt:
+        self._deliverer.say(target_of(candidate.known, thread=candidate.thread), text)
+        return Receipt(verdict=verdict, notice=text)
+
+    def _ended(self, step: Ended) -> Receipt:
+        candidate = step.candidate
+        channel = candidate.door.registration.channel
+        match step.ending:
+            case Invalid(field=field):
+                _log.error("gateway.message_invalid", extra={"channel": channel, "field": field})
+            case Denied(denial=denial):
+                self._refuse(candidate, denial.reason)
+            case Passed(reason=reason):
+                _log.debug("gateway.message_passed", extra={"channel": channel, "reason": reason})
+            case Answered(text=text):
+                return self._notice(candidate, text, Verdict.ANSWERED)
+            case Twin():
+                return Receipt(verdict=Verdict.DUPLICATE)
+            case Edit():
+                pass
+            case _:
+                assert_never(step.ending)
+        return Receipt(verdict=Verdict.DROPPED)
+
+    def _refuse(self, candidate: Candidate, reason: str) -> None:
+        message = candidate.known
+        ids = tuple(message.sender.ids())
+        _log.warning(
+            "gateway.sender_refused",
+            extra={
+                "channel": message.channel,
+                "sender_ids": [repr(i) for i in ids],
+                "sender": repr(message.sender.name[:80]),
+                "chat": repr(message.chat.id),
+                "reason": reason,
+            },
+        )
+        self._refused.append(
+            Refused(at=self._clock.now(), channel=message.channel, sender_ids=ids, reason=reason)
+        )
+
+    def _after(self, candidate: Candidate, result: AdmitResult) -> Receipt:
+        match result:
+            case Accepted(turn=turn, effect=effect, parts=parts, replies=replies):
+                self._full.discard(route_of(candidate.known, thread=candidate.thread).key)
+                if isinstance(effect, Stopped):
+                    self._dispatcher.stopped(effect.report)
+                    self._deliverer.all_withdrawn()
+                self._deliverer.submit(parts)
+                self._dispatcher.wake()
+                return Receipt(verdict=Verdict.ACCEPTED, turn=turn, parts=replies)
+            case Duplicate(turn=turn):
+                return Receipt(verdict=Verdict.DUPLICATE, turn=turn)
+            case Conflict():
+                return Receipt(verdict=Verdict.CONFLICT)
+            case Full(placement=placement):
+                return self._full_up(candidate, placement)
+            case _:
+                assert_never(result)
+
+    def _full_up(self, candidate: Candidate, placement: Placement) -> Receipt:
+        if placement is Placement.FULL_TOTAL and candidate.door.features.offers_again:
+            return Receipt(verdict=Verdict.FULL)
+        text = (
+            wording.TOO_MUCH_WAITING_HERE
+            if placement is Placement.FULL_CONVERSATION
+            else wording.TOO_MUCH_WAITING_IN_ALL
+        )
+        episode = route_of(candidate.known, thread=candidate.thread).key
+        if episode in self._full:
+            return Receipt(verdict=Verdict.ANSWERED)
+        if len(self._full) >= MAX_EPISODES:
+            self._full.clear()
+        self._full.add(episode)
+        return self._notice(candidate, text, Verdict.ANSWERED)
+
+    def _conclude(self, step: Candidate | Ended, receipt: Receipt) -> None:
+        candidate = step.candidate if isinstance(step, Ended) else step
+        if candidate.noted:
+            self._memory.decide(origin_of(candidate.known), candidate.known.key, receipt.verdict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelInbox:
+    """The gateway as one channel sees it."""
+
+    gateway: Gateway
+    door: Door
+
+    async def accept(
+        self, offered: Sequence[Offered], *, cursor: CursorMove | None = None
+    ) -> tuple[Verdict, ...]:
+        """Take one list; see the `Inbox` port."""
+        receipts = await self.gateway.accept(offered, self.door, cursor=cursor)
+        return tuple(receipt.verdict for receipt in receipts)

@@ -1,0 +1,91 @@
+"""How everything stands, gathered from those who know it."""
+
+from collections.abc import Callable, Iterable
+
+from fermix.application.ports.control import (
+    ChannelHealth,
+    ChannelStatus,
+    Health,
+    ProviderHealth,
+    Readiness,
+)
+from fermix.domain.failure import FailureKind
+
+_PROVIDER_IS_DOWN = frozenset(
+    {
+        FailureKind.CREDENTIAL_REFUSED,
+        FailureKind.UNKNOWN_MODEL,
+        FailureKind.TIMED_OUT,
+        FailureKind.UNREACHABLE,
+        FailureKind.PROVIDER_FAILED,
+    }
+)
+
+LEDGER = "ledger"
+"""The component that stands for everything being written to disk."""
+
+
+class HealthBoard:
+    """Holds the state of each component as last reported; overall health is derived, never stored."""
+
+    def __init__(
+        self, *, providers: Callable[[], Iterable[ProviderHealth]], channels: Iterable[ChannelHealth]
+    ) -> None:
+        self._providers = providers
+        self._channels = {channel.name: channel for channel in channels}
+        self._required = {
+            channel.name for channel in self._channels.values() if channel.status is ChannelStatus.READY
+        }
+        self._failures: dict[str, str] = {}
+
+    def require(self, channel: str) -> None:
+        """The owner enabled this channel in so many words: that it lacks set-up counts for overall health."""
+        self._required.add(channel)
+
+    def channel(self, health: ChannelHealth) -> None:
+        """Report a channel's state."""
+        self._channels[health.name] = health
+
+    def failing(self, component: str, detail: str) -> None:
+        """Report that a component (`ledger`, `http`, …) does not work now."""
+        self._failures[component] = detail
+
+    def is_failing(self, component: str) -> bool:
+        """Whether the last report of a component was that it does not work."""
+        return component in self._failures
+
+    def provider(self, name: str, failure: FailureKind | None) -> None:
+        """Report how a request to a provider ended; what only this one request was about says nothing of it."""
+        if failure is not None and failure in _PROVIDER_IS_DOWN:
+            self.failing(f"provider:{name}", failure.value)
+        elif failure is None:
+            self.working(f"provider:{name}")
+
+    def working(self, component: str) -> None:
+        """Report that a component works (again)."""
+        self._failures.pop(component, None)
+
+    def health(self) -> Health:
+        """Health now: degraded when something that should work does not, else what set-up still needs."""
+        providers = tuple(self._providers())
+        channels = tuple(self._channels.values())
+        failures = [f"{name}: {detail}" for name, detail in self._failures.items()]
+        degraded = bool(failures)
+        setup = not any(provider.status is Readiness.READY for provider in providers)
+        for provider in providers:
+            if provider.status is not Readiness.READY:
+                failures.append(f"provider:{provider.name}")
+                degraded = degraded or provider.status is Readiness.DEGRADED
+        for channel in channels:
+            if channel.status is ChannelStatus.DEGRADED:
+                failures.append(f"channel:{channel.name}")
+                degraded = True
+            elif channel.status is ChannelStatus.SETUP_REQUIRED and channel.name in self._required:
+                failures.append(f"channel:{channel.name}")
+                setup = True
+        status = Readiness.READY
+        if degraded:
+            status = Readiness.DEGRADED
+        elif setup:
+            status = Readiness.SETUP_REQUIRED
+        return Health(status=status, providers=providers, channels=channels, failures=tuple(failures))

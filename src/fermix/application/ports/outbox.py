@@ -1,0 +1,80 @@
+"""The ledger's way out: parts that are committed and not yet known to be delivered."""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Protocol, TypeAlias
+
+from fermix.domain.delivery import Part, RetryAt
+from fermix.domain.ids import ChannelName, PartId, PlatformMessageId, TurnId
+from fermix.domain.route import Target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SendingPart:
+    """A part whose row says `sending`: its sender must call `done` with what became of it.
+
+    Attributes:
+        turn: the turn it answers; `None` for a command's reply or a notice.
+        nonce: the same for every try of this part.
+        repeated: an earlier try may have arrived.
+        attempts: counted tries before this one.
+        created_at: when it was committed.
+        tried_at: when its first try began; `None` before the first.
+    """
+
+    part: PartId
+    turn: TurnId | None
+    ordinal: int
+    target: Target
+    body: Part
+    nonce: str
+    created_at: datetime
+    tried_at: datetime | None = None
+    repeated: bool = False
+    attempts: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sent:
+    """The platform took it."""
+
+    platform_id: PlatformMessageId | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotDelivered:
+    """It will not be tried again; `error` is the operator's cause, without text or secrets."""
+
+    error: str
+
+
+PartEnd: TypeAlias = Sent | NotDelivered | RetryAt
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DueParts:
+    """Parts to send now, and when the next one becomes due."""
+
+    parts: tuple[SendingPart, ...]
+    next_due: datetime | None
+
+
+class Outbox(Protocol):
+    """Raises `LedgerError` and nothing else."""
+
+    async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
+        """Mark the oldest due part of each target without one on its way as `sending`, durably.
+
+        At most one part of a target is on its way at a time; an older open part of the target holds the
+        younger ones, also while it waits for a retry.
+        """
+        ...
+
+    async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
+        """Record what became of a part; the target's next part becomes `sending` in the same commit.
+
+        A part that was withdrawn meanwhile stays withdrawn, and nothing next is returned for it.
+        `RetryAt.counts` adds one to its counted tries and marks it as possibly repeated.
+        """
+        ...

@@ -1,0 +1,219 @@
+"""One turn from its claim to its settlement."""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import PurePath
+
+import anyio
+
+from fermix.application.agent.journal import Journal
+from fermix.application.agent.loop import AgentAnswer, AgentLoop, AgentTask
+from fermix.application.agent.prompt import Persona, system_prompt, user_entry
+from fermix.application.agent.toolbox import Toolbox
+from fermix.application.ports.clock import Clock
+from fermix.application.ports.conversations import Conversations
+from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailable, StaleTurn
+from fermix.application.ports.model import Model, ModelError
+from fermix.application.ports.models import Models
+from fermix.application.ports.policies import PolicySource
+from fermix.application.ports.tools import ToolContext
+from fermix.application.ports.turns import ClaimedTurn, Turns
+from fermix.application.turns.events import TurnEvents
+from fermix.application.turns.settle import Ending, SettleTurn
+from fermix.domain import wording
+from fermix.domain.authorization import Denial, Trust, authorise, lower_trust
+from fermix.domain.events import TurnStarted
+from fermix.domain.failure import Failure, FailureKind
+from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
+from fermix.domain.turn import Outcome
+
+_log = logging.getLogger("fermix.turn")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnSettings:
+    """What a turn is run with.
+
+    Attributes:
+        time_limit: for the whole turn; its asker is told when it is over.
+    """
+
+    persona: Persona
+    time_limit: timedelta
+
+
+def no_corrections() -> Sequence[UserEntry]:
+    """Messages that steer a running turn: there are none, a new message waits its turn."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTools:
+    """What a turn works with; `observe` is told how each request to a provider ended."""
+
+    loop: AgentLoop
+    toolbox: Toolbox
+    models: Models
+    settings: TurnSettings
+    observe: Callable[[str, FailureKind | None], None]
+
+
+class RunTurn:
+    """Runs claimed turns. Whatever happens in one, it ends as exactly one settlement, or stays for recovery."""
+
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        conversations: Conversations,
+        policies: PolicySource,
+        tools: TurnTools,
+        settle: SettleTurn,
+        clock: Clock,
+    ) -> None:
+        self._turns = turns
+        self._conversations = conversations
+        self._policies = policies
+        self._tools = tools
+        self._settle = settle
+        self._clock = clock
+
+    @property
+    def events(self) -> TurnEvents:
+        """Where turns report."""
+        return self._settle.events
+
+    async def __call__(self, claim: ClaimedTurn) -> None:
+        """Run one turn.
+
+        Raises:
+            LedgerError: the ledger is broken or the home is lost; the process must end.
+        """
+        try:
+            await self._settle(claim, await self._outcome(claim))
+        except StaleTurn:
+            _log.info("turn.stale", extra={"turn": claim.turn})
+
+    async def _outcome(self, claim: ClaimedTurn) -> Ending:
+        trust = self._trust_now(claim)
+        if trust is None:
+            return Ending(outcome=Outcome.REJECTED)
+        transcript: list[HistoryEntry] = [user_entry([claimed.message for claimed in claim.messages])]
+        try:
+            with anyio.fail_after(self._tools.settings.time_limit.total_seconds()):
+                return await self._answer(claim, trust, transcript)
+        except ModelError as exc:
+            if exc.failure.provider is not None:
+                self._tools.observe(exc.failure.provider, exc.kind)
+            _log.warning(
+                "turn.failed",
+                extra={"turn": claim.turn, "kind": exc.kind.value, "cause": _cause(exc)},
+            )
+            return failed(exc.failure, transcript)
+        except TimeoutError:
+            _log.warning("turn.timed_out", extra={"turn": claim.turn})
+            seconds = round(self._tools.settings.time_limit.total_seconds())
+            return failed(Failure(kind=FailureKind.TIMED_OUT, detail=f"limit {seconds} seconds"), transcript)
+        except LedgerUnavailable as exc:
+            _log.warning("turn.ledger_unavailable", extra={"turn": claim.turn, "cause": str(exc)})
+            return failed(Failure(kind=FailureKind.INTERNAL), transcript)
+        except LedgerError:
+            raise
+        except Exception:  # noqa: BLE001  # a bug in one turn must neither end the gateway nor leave its asker waiting
+            _log.exception("turn.crashed", extra={"turn": claim.turn})
+            return failed(Failure(kind=FailureKind.INTERNAL), transcript)
+
+    def _trust_now(self, claim: ClaimedTurn) -> Trust | None:
+        """The lower of the trust at admission and the trust now; `None` when a sender is no longer allowed."""
+        policies = self._policies.current()
+        trust = Trust.OPERATOR
+        for claimed in claim.messages:
+            decision = authorise(claimed.message.channel, claimed.message.sender.ids(), policies)
+            if isinstance(decision, Denial):
+                _log.warning(
+                    "turn.sender_no_longer_allowed",
+                    extra={
+                        "turn": claim.turn,
+                        "channel": claimed.message.channel,
+                        "sender_ids": [repr(i) for i in claimed.message.sender.ids()],
+                        "reason": decision.reason,
+                    },
+                )
+                return None
+            trust = lower_trust(trust, lower_trust(claimed.trust, decision.trust))
+        return trust
+
+    async def _answer(self, claim: ClaimedTurn, trust: Trust, transcript: list[HistoryEntry]) -> Ending:
+        model = self._tools.models.resolve(claim.messages[-1].message.request_model)
+        profile = model.profile
+        self.events.publish(claim.turn, TurnStarted(provider=profile.provider, model=profile.model))
+        _log.info(
+            "turn.started",
+            extra={
+                "turn": claim.turn,
+                "lane": claim.lane,
+                "attempt": claim.attempts,
+                "provider": profile.provider,
+                "model": profile.model,
+                "trust": trust.value,
+            },
+        )
+        history = await self._conversations.history(claim.lane, window=claim.window)
+        answer = await self._tools.loop.run(
+            AgentTask(
+                model=model,
+                system=system_prompt(
+                    self._tools.settings.persona, profile, trust=trust, now=self._clock.now()
+                ),
+                history=history,
+                transcript=transcript,
+                toolbox=self._tools.toolbox,
+                context=ToolContext(
+                    turn=claim.turn,
+                    scope=claim.scope.narrowed(trust=trust),
+                    request_cwd=_folder(claim, trust),
+                ),
+                journal=Journal(turns=self._turns, clock=self._clock, claim=claim),
+                report=lambda event: self.events.publish(claim.turn, event),
+                corrections=no_corrections,
+            )
+        )
+        self._tools.observe(profile.provider, None)
+        return answered(answer, transcript, model)
+
+
+def _folder(claim: ClaimedTurn, trust: Trust) -> PurePath | None:
+    return claim.messages[-1].message.request_cwd if trust is Trust.OPERATOR else None
+
+
+def answered(answer: AgentAnswer, transcript: Sequence[HistoryEntry], model: Model) -> Ending:
+    """The ending of a turn whose model finished; a blank answer is told and leaves no trace in the history."""
+    if answer.text.strip():
+        return Ending(outcome=Outcome.COMPLETED, text=answer.text, entries=tuple(transcript))
+    profile = model.profile
+    return failed(Failure(kind=FailureKind.EMPTY_ANSWER, provider=profile.provider, model=profile.model), ())
+
+
+def failed(failure: Failure, transcript: Sequence[HistoryEntry]) -> Ending:
+    """The ending of a turn without an answer: told in words, and kept for `/retry`.
+
+    The history keeps what was asked and done, closed by a marker, so that "try again" means something to the
+    model. What was too long for the model would be too long again and is left out.
+    """
+    entries: tuple[HistoryEntry, ...] = ()
+    if transcript and failure.kind is not FailureKind.CONTEXT_TOO_LONG:
+        entries = (*transcript, MarkerEntry(text=wording.FAILED_MARKER))
+    return Ending(
+        outcome=Outcome.FAILED,
+        text=wording.failed(failure),
+        entries=entries,
+        failure=failure,
+        keep_bodies=True,
+    )
+
+
+def _cause(exc: BaseException) -> str:
+    cause = exc.__cause__
+    return f"{type(cause).__name__}: {cause}"[:500] if cause is not None else str(exc)

@@ -1,0 +1,34 @@
+"""Waiting for news or for an instant, whichever comes first."""
+
+from datetime import datetime
+
+import anyio
+
+from fermix.application.ports.clock import Clock
+
+
+class Wakeup:
+    """One waiter, any number of wakers; a wake while nobody waits is remembered."""
+
+    def __init__(self, clock: Clock) -> None:
+        self._clock = clock
+        self._news = anyio.Event()
+
+    def wake(self) -> None:
+        """Let the waiter look again, now or when it next waits."""
+        self._news.set()
+
+    async def wait(self, until: datetime | None) -> None:
+        """Return on the next `wake`, or at `until`."""
+        if not self._news.is_set():
+            async with anyio.create_task_group() as either:
+                if until is not None:
+                    either.start_soon(self._at, until, either.cancel_scope)
+                await self._news.wait()
+                either.cancel_scope.cancel()
+        if self._news.is_set():
+            self._news = anyio.Event()
+
+    async def _at(self, until: datetime, scope: anyio.CancelScope) -> None:
+        await self._clock.sleep_until(until)
+        scope.cancel()

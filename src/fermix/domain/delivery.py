@@ -1,0 +1,78 @@
+"""Outgoing parts: what leaves, how often it is tried, and how a repeat is marked."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+MAX_COUNTED_ATTEMPTS = 3
+"""Tries that may have left or were refused, before a part counts as failed."""
+
+GIVE_UP_AFTER = timedelta(hours=24)
+"""How long a part that never left is tried, counted from its commit."""
+
+FIRST_PAUSE = timedelta(seconds=1)
+LONGEST_PAUSE = timedelta(seconds=60)
+
+REPEAT_MARK = "(possibly sent before)"
+"""First line of a text that may already have arrived; splitting leaves room for it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextPart:
+    """Text in the agent's Markdown; the channel renders it. Never empty."""
+
+    text: str
+
+
+Part: TypeAlias = TextPart
+"""One outgoing message. Media, reactions and approval prompts will join the union."""
+
+
+def mark_repeated(part: Part) -> Part:
+    """The part with the mark that tells its reader that it may be a repeat."""
+    return TextPart(text=f"{REPEAT_MARK}\n{part.text}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryAt:
+    """Try again at `when`; `counts` says whether this try used up one of the counted ones."""
+
+    when: datetime
+    counts: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp:
+    """Stop trying; the part has failed."""
+
+
+Retry: TypeAlias = RetryAt | GiveUp
+
+
+def after_not_sent(*, now: datetime, created_at: datetime, tries: int, wait: timedelta | None) -> Retry:
+    """A part certainly did not leave (unreachable, or told to wait): back off, up to 24 hours.
+
+    Args:
+        now: the time of this failure.
+        created_at: when the part was committed.
+        tries: how often in a row it did not leave, this one included.
+        wait: what the platform asked for; takes the place of the back-off, but is never under a second: a
+            server that keeps naming no wait at all must not be asked without a pause for a day.
+    """
+    backoff = min(FIRST_PAUSE * 2 ** min(tries - 1, 10), LONGEST_PAUSE)
+    pause = backoff if wait is None else max(wait, FIRST_PAUSE)
+    if pause > GIVE_UP_AFTER - (now - created_at):
+        return GiveUp()
+    return RetryAt(when=now + pause, counts=False)
+
+
+def after_maybe_sent(*, now: datetime, attempts: int) -> Retry:
+    """A part may have left, and nobody knows: few more tries, each marked as a possible repeat.
+
+    Args:
+        now: the time of this failure.
+        attempts: counted tries so far, this one included.
+    """
+    if attempts >= MAX_COUNTED_ATTEMPTS:
+        return GiveUp()
+    return RetryAt(when=now + FIRST_PAUSE * 2 ** (attempts - 1), counts=True)

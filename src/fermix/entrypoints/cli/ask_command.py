@@ -1,0 +1,70 @@
+"""`fermix ask` as click reads it: help, mistakes, and every spelling of an option."""
+
+import click
+
+from fermix.entrypoints.cli.ask_options import AskOptions, valid_timeout
+from fermix.entrypoints.cli.ask_run import run_ask
+from fermix.entrypoints.cli.foreground import GatewayForeground
+from fermix.entrypoints.cli.terminal import this_terminal
+
+
+def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    if value is not None and not value.strip():
+        raise click.BadParameter("it must not be blank.")
+    return value
+
+
+def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    seconds = valid_timeout(value)
+    if seconds is None:
+        raise click.BadParameter("it must be a number of seconds above 0.")
+    return seconds
+
+
+@click.command()
+@click.argument("text", required=False)
+@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Send this text file along.")
+@click.option(
+    "--session", metavar="ID", callback=_not_blank, help="Continue this conversation (default: cli)."
+)
+@click.option("--new", is_flag=True, help="Begin a new conversation.")
+@click.option("--model", metavar="MODEL", callback=_not_blank, help="Ask this model, as provider/model.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option(
+    "--timeout", metavar="SECONDS", callback=_seconds, help="Give up after this long (exit status 8)."
+)
+@click.option("-v", "--verbose", is_flag=True, help="Tell on stderr what happens.")
+@click.option("--no-input", is_flag=True, help="Do not read standard input.")
+def ask(  # noqa: PLR0913 - one parameter for each option
+    *,
+    text: str | None,
+    files: tuple[str, ...],
+    session: str | None,
+    new: bool,
+    model: str | None,
+    as_json: bool,
+    timeout: float | None,
+    verbose: bool,
+    no_input: bool,
+) -> int:
+    """Ask one question and print the answer.
+
+    TEXT is the request; a pipe is its context. Without TEXT, or with -, the request is read from standard input.
+    """
+    if session is not None and new:
+        raise click.UsageError("--session continues a conversation and --new begins one; give one of them.")
+    options = AskOptions(
+        text=text,
+        files=files,
+        session=session,
+        new=new,
+        model=model,
+        json=as_json,
+        timeout=timeout,
+        verbose=verbose,
+        no_input=no_input,
+    )
+    terminal = this_terminal()
+    return run_ask(options, terminal, GatewayForeground(terminal.environ))

@@ -1,0 +1,95 @@
+"""Answering without a daemon: this process owns the home for the length of one command."""
+
+from collections.abc import Callable, Generator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from fermix.entrypoints.cli.command_failed import CommandFailed
+from fermix.entrypoints.exit_codes import ExitCode
+
+if TYPE_CHECKING:
+    from fermix.infrastructure.settings.choice import ProviderChoiceError
+
+Note = Callable[[str], None]
+
+
+class HomeTaken(Exception):
+    """Another process owns the home; the message names it."""
+
+
+class Foreground(Protocol):
+    """Runs the gateway inside this process."""
+
+    def own(self, home: Path, *, verbose: bool, note: Note) -> AbstractContextManager[None]:
+        """Serve the home's socket while the context lasts.
+
+        Raises:
+            HomeTaken: another process owns the home.
+            CommandFailed: the gateway cannot run here.
+        """
+        ...
+
+
+class GatewayForeground:
+    """The same gateway as the daemon's, in a thread of this process."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+
+    @contextmanager
+    def own(self, home: Path, *, verbose: bool, note: Note) -> Generator[None]:
+        """Fetch the local model if nothing else can answer, then serve the home."""
+        from fermix.entrypoints.in_process import needs_local_model, own_home
+        from fermix.infrastructure.settings.choice import ProviderChoiceError
+        from fermix.infrastructure.settings.problems import ConfigError
+        from fermix.infrastructure.system.home import HomeUnusable
+        from fermix.infrastructure.system.lock import HomeBusy
+
+        try:
+            if needs_local_model(home, self._environ):
+                install_model(home, self._environ, note=note)
+            with own_home(home, self._environ, verbose=verbose):
+                yield
+        except HomeBusy as error:
+            raise HomeTaken(str(error)) from error
+        except HomeUnusable as error:
+            raise CommandFailed(str(error), code="home_unusable", exit_code=ExitCode.FAILURE) from error
+        except ConfigError as error:
+            raise CommandFailed(
+                str(error), code="config_invalid", exit_code=ExitCode.CONFIG_INVALID
+            ) from error
+        except ProviderChoiceError as error:
+            raise _unchosen(error) from error
+
+
+def install_model(home: Path, environ: Mapping[str, str], *, note: Note) -> Path:
+    """Put the default local model into the home, telling how it goes.
+
+    Raises:
+        CommandFailed: it cannot be had; the message says what to do.
+    """
+    from fermix.infrastructure.providers.local.install import ModelInstallError, install
+
+    try:
+        return install(home, progress=note, environment=environ)
+    except ModelInstallError as error:
+        raise CommandFailed(str(error), code="no_model", exit_code=ExitCode.NO_MODEL) from error
+
+
+def _unchosen(error: "ProviderChoiceError") -> CommandFailed:
+    from fermix.infrastructure.settings.choice import (
+        MissingCredentialError,
+        ModelNameError,
+        NoProviderError,
+    )
+
+    match error:
+        case MissingCredentialError():
+            return CommandFailed(str(error), code="credential_missing", exit_code=ExitCode.CREDENTIALS)
+        case NoProviderError():
+            return CommandFailed(str(error), code="no_model", exit_code=ExitCode.NO_MODEL)
+        case ModelNameError():
+            return CommandFailed(str(error), code="usage", exit_code=ExitCode.USAGE)
+        case _:
+            return CommandFailed(str(error), code="config_invalid", exit_code=ExitCode.CONFIG_INVALID)

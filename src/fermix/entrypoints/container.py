@@ -1,0 +1,193 @@
+"""Who is made of what. Builds objects; opens and closes nothing."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import TypeVar
+
+from dependency_injector import containers, providers
+
+from fermix.application.agent.loop import AgentLoop
+from fermix.application.agent.prompt import Persona
+from fermix.application.agent.toolbox import Toolbox
+from fermix.application.delivery.deliverer import Deliverer
+from fermix.application.gateway.dispatcher import Dispatcher, turn_slots
+from fermix.application.gateway.gateway import Gateway
+from fermix.application.gateway.health import HealthBoard
+from fermix.application.gateway.serve import Core, Served, ServeSettings
+from fermix.application.operations.ask import Ask
+from fermix.application.operations.control import Operations
+from fermix.application.ports.channel import Channel
+from fermix.application.ports.clock import Clock, Ids
+from fermix.application.ports.control import Identity
+from fermix.application.ports.local_clients import LocalClients
+from fermix.application.ports.models import Models
+from fermix.application.ports.ownership import Retention
+from fermix.application.ports.policies import PolicySource
+from fermix.application.ports.workspace import Workspace
+from fermix.application.turns.events import TurnEvents
+from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
+from fermix.application.turns.settle import SettleTurn
+from fermix.domain.ids import ChannelName
+from fermix.entrypoints.channels import channels_of, doors, initial_health, provider_health
+from fermix.infrastructure.channels.cli.channel import CliChannel
+from fermix.infrastructure.persistence.sqlite.database import SqliteLedger
+from fermix.infrastructure.settings.model import Settings
+from fermix.infrastructure.settings.policies import SettingsPolicies
+from fermix.infrastructure.system.clock import SystemClock
+from fermix.infrastructure.system.ids import Uuids
+from fermix.infrastructure.tools.registry import built_in_tools
+
+_T = TypeVar("_T")
+
+
+def _persona(settings: Settings) -> Persona:
+    person = settings.core.personalization
+    return Persona(
+        name=settings.core.agent.name,
+        user_name=person.user_name,
+        communication_style=person.communication_style,
+        timezone=person.timezone,
+    )
+
+
+def _turn_settings(settings: Settings) -> TurnSettings:
+    return TurnSettings(
+        persona=_persona(settings),
+        time_limit=timedelta(seconds=settings.core.agent.turn_timeout_seconds),
+    )
+
+
+def _serve_settings(settings: Settings) -> ServeSettings:
+    queue = settings.core.queue
+    return ServeSettings(
+        grace=timedelta(seconds=queue.drain_seconds),
+        retention=Retention(
+            sent_parts=timedelta(days=queue.keep_sent_days),
+            bodies=timedelta(days=queue.keep_sent_days),
+            keys=timedelta(days=queue.keep_keys_days),
+        ),
+    )
+
+
+def _slots(settings: Settings, models: Models) -> int:
+    return turn_slots(settings.core.agent.max_concurrent_turns, models.primary())
+
+
+def _itself(value: _T) -> _T:
+    """The same object as its port: a `Provider` of an adapter is no `Provider` of what it implements."""
+    return value
+
+
+class Container(containers.DeclarativeContainer):
+    """One gateway. Every object of one home is made here, and nothing outlives the container.
+
+    What must be opened (the ledger, the models) and what is known only then (the owner's identity) comes in
+    as a dependency; `lifespan.open_container` provides it.
+    """
+
+    settings = providers.Dependency(instance_of=Settings)
+    ledger = providers.Dependency(instance_of=SqliteLedger)
+    identity = providers.Dependency(instance_of=Identity)
+    models: providers.Provider[Models] = providers.Dependency()
+    workspace: providers.Provider[Workspace] = providers.Dependency()
+
+    clock: providers.Provider[Clock] = providers.Singleton(SystemClock)
+    ids: providers.Provider[Ids] = providers.Singleton(Uuids)
+    settings_policies: providers.Provider[SettingsPolicies] = providers.Singleton(
+        SettingsPolicies, settings=settings
+    )
+    policies: providers.Provider[PolicySource] = providers.Callable(_itself, settings_policies)
+
+    cli_channel: providers.Provider[CliChannel] = providers.Singleton(CliChannel)
+    clients: providers.Provider[LocalClients] = providers.Callable(_itself, cli_channel)
+    remote_channels: providers.Provider[Mapping[ChannelName, Channel]] = providers.Singleton(
+        channels_of, settings=settings, kind=identity.provided.kind
+    )
+    served: providers.Provider[Mapping[ChannelName, Served]] = providers.Singleton(
+        doors, settings=settings, local=cli_channel, remote=remote_channels
+    )
+    reachable: providers.Provider[Mapping[ChannelName, Channel]] = providers.Singleton(
+        lambda served: {name: one.channel for name, one in served.items()}, served
+    )
+
+    board: providers.Provider[HealthBoard] = providers.Singleton(
+        HealthBoard,
+        providers=providers.Callable(provider_health, settings, models),
+        channels=providers.Callable(initial_health, settings, served),
+    )
+
+    events: providers.Provider[TurnEvents] = providers.Singleton(TurnEvents)
+    deliverer: providers.Provider[Deliverer] = providers.Singleton(
+        Deliverer, outbox=ledger.provided.outbox, channels=reachable, clock=clock, ids=ids
+    )
+    toolbox: providers.Provider[Toolbox] = providers.Singleton(
+        Toolbox, providers.Callable(built_in_tools, workspace)
+    )
+    settle: providers.Provider[SettleTurn] = providers.Singleton(
+        SettleTurn, turns=ledger.provided.turns, deliverer=deliverer, events=events, clock=clock
+    )
+    turn_tools: providers.Provider[TurnTools] = providers.Singleton(
+        TurnTools,
+        loop=providers.Singleton(AgentLoop, max_iterations=settings.provided.core.agent.max_iterations),
+        toolbox=toolbox,
+        models=models,
+        settings=providers.Callable(_turn_settings, settings),
+        observe=board.provided.provider,
+    )
+    run_turn: providers.Provider[RunTurn] = providers.Singleton(
+        RunTurn,
+        turns=ledger.provided.turns,
+        conversations=ledger.provided.conversations,
+        policies=policies,
+        tools=turn_tools,
+        settle=settle,
+        clock=clock,
+    )
+    dispatcher: providers.Provider[Dispatcher] = providers.Singleton(
+        Dispatcher,
+        turns=ledger.provided.turns,
+        run_turn=run_turn,
+        events=events,
+        clock=clock,
+        channels=reachable,
+        slots=providers.Callable(_slots, settings, models),
+    )
+    gateway: providers.Provider[Gateway] = providers.Singleton(
+        Gateway,
+        admissions=ledger.provided.admissions,
+        policies=policies,
+        dispatcher=dispatcher,
+        deliverer=deliverer,
+        board=board,
+        clock=clock,
+    )
+    ask: providers.Provider[Ask] = providers.Singleton(
+        Ask,
+        gateway=gateway,
+        dispatcher=dispatcher,
+        deliverer=deliverer,
+        turns=ledger.provided.turns,
+        events=events,
+        clients=clients,
+    )
+    operations: providers.Provider[Operations] = providers.Singleton(
+        Operations,
+        identity=identity,
+        started_at=clock.provided.now.call(),
+        ask_operation=ask,
+        dispatcher=dispatcher,
+        queue=ledger.provided.queue,
+        board=board,
+    )
+    core: providers.Provider[Core] = providers.Singleton(
+        Core,
+        gateway=gateway,
+        dispatcher=dispatcher,
+        deliverer=deliverer,
+        admissions=ledger.provided.admissions,
+        turns=ledger.provided.turns,
+        ownership=ledger.provided.ownership,
+        board=board,
+        clock=clock,
+    )
+    serve_settings: providers.Provider[ServeSettings] = providers.Singleton(_serve_settings, settings)

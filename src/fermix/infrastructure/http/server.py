@@ -1,0 +1,96 @@
+"""Running the HTTP server inside our own task tree; the daemon, not the server, owns the signals."""
+
+import socket
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+
+import anyio
+import anyio.to_thread
+import uvicorn
+from starlette.types import ASGIApp
+from typing_extensions import override
+
+from fermix.application.ports.clock import Clock
+from fermix.application.ports.control import Control
+from fermix.infrastructure.http.access import Access
+from fermix.infrastructure.http.app import build_app
+from fermix.infrastructure.http.connection import BoundedConnection
+from fermix.infrastructure.http.listening import listen
+
+_MAX_CONNECTIONS = 128
+_KEEP_ALIVE_SECONDS = 15
+_MAX_HEADER_BYTES = 32 * 1024
+_GRACE_SECONDS = 2
+_STOP_SECONDS = 5
+
+
+async def serve_http(
+    control: Control,
+    *,
+    bind: str,
+    port: int,
+    token: str,
+    clock: Clock,
+    on_bound: Callable[[int], None],
+    request_seconds: float = BoundedConnection.request_seconds,
+) -> None:
+    """Serve until cancelled; then answers under way get a moment, and the port is free when this returns.
+
+    Args:
+        control: asked for health.
+        bind: the address to listen on.
+        port: the port; 0 picks a free one.
+        token: the home's bearer token, for callers that are not on this machine.
+        clock: for time stamps.
+        on_bound: told the port once connections are accepted.
+        request_seconds: how long the headers of a request may take to arrive.
+
+    Raises:
+        PortTaken: another process has the port; it knows which.
+        CannotListen: the system refuses for another reason.
+    """
+    listener = await anyio.to_thread.run_sync(listen, bind, port)
+    with listener:
+        app = build_app(control, clock=clock, access=Access(bind=bind, token=token))
+        server = _Server(_config(app, request_seconds))
+        async with anyio.create_task_group() as tasks:
+            stopping = anyio.CancelScope(shield=True)
+            tasks.start_soon(_run, server, listener, stopping, name="http server")
+            on_bound(listener.getsockname()[1])
+            try:
+                await anyio.sleep_forever()
+            finally:
+                # Cancelling the server's task would leave its connections open: it ends by itself when told to.
+                server.should_exit = True
+                stopping.deadline = anyio.current_time() + _STOP_SECONDS
+
+
+class _Server(uvicorn.Server):
+    @override
+    def capture_signals(self) -> AbstractContextManager[None]:  # type: ignore[override]  # a generator there
+        return nullcontext()
+
+
+async def _run(server: uvicorn.Server, listener: socket.socket, stopping: anyio.CancelScope) -> None:
+    with stopping:
+        await server.serve(sockets=[listener])
+    if not server.should_exit:
+        raise RuntimeError("the HTTP server ended by itself")
+
+
+def _config(app: ASGIApp, request_seconds: float) -> uvicorn.Config:
+    connection = type("Connection", (BoundedConnection,), {"request_seconds": request_seconds})
+    return uvicorn.Config(
+        app,
+        http=connection,
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        limit_concurrency=_MAX_CONNECTIONS,
+        timeout_keep_alive=_KEEP_ALIVE_SECONDS,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+        h11_max_incomplete_event_size=_MAX_HEADER_BYTES,
+    )

@@ -1,0 +1,175 @@
+"""From a home and an environment to settings, or to every reason why not."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from fermix.infrastructure.settings.channels import ChannelSettings
+from fermix.infrastructure.settings.config_file import ConfigFile, read_config_file
+from fermix.infrastructure.settings.environment import EnvironmentLayer, read_environment
+from fermix.infrastructure.settings.explain import findings_of
+from fermix.infrastructure.settings.home import CONFIG_FILE, resolve_user_home
+from fermix.infrastructure.settings.keys import CheckedTable, KeyFinding, check_keys
+from fermix.infrastructure.settings.model import Settings
+from fermix.infrastructure.settings.problems import ENVIRONMENT, ConfigError, KeyPath, Problem, dotted
+from fermix.infrastructure.settings.rules import check_rules
+
+_STORED = frozenset({"@keyring", "@file"})
+"""What stands in place of a secret that is kept elsewhere."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedSettings:
+    """Settings and what there is to say about where they came from.
+
+    Attributes:
+        settings: the checked settings.
+        warnings: one line each, for stderr and doctor; never an error, never a secret.
+        path: the configuration file, whether it exists or not.
+        exists: whether it does.
+        absent_sections: keys of features that this version does not have.
+        stored_secrets: keys whose secret is kept in a secret store that was not asked; they count as unset.
+    """
+
+    settings: Settings
+    warnings: tuple[str, ...]
+    path: Path
+    exists: bool
+    absent_sections: tuple[str, ...] = ()
+    stored_secrets: tuple[str, ...] = ()
+
+
+def load_settings(
+    home: Path,
+    environ: Mapping[str, str],
+    *,
+    channels: Mapping[str, type[ChannelSettings]] | None = None,
+) -> LoadedSettings:
+    """Read `config.toml` of the home and lay the environment over it. A missing file means defaults.
+
+    Args:
+        home: an absolute folder, as `resolve_home` gives it; it need not exist.
+        environ: the environment.
+        channels: settings classes of channels from other packages, by their section name.
+
+    Raises:
+        ConfigError: with every problem that was found.
+    """
+    file = read_config_file(home / CONFIG_FILE)
+    environment = read_environment(environ)
+    third_party = channels or {}
+    checked = check_keys(file.table, Settings, channels=third_party)
+    table, stored = _without_stored_secrets(checked.table)
+    findings = [*checked.findings, *check_rules(table, environment.table)]
+    findings += _read_third_party(table, third_party)
+    code = {"home": home, "user_home": resolve_user_home(environ)}
+    settings: Settings | None = None
+    try:
+        settings = Settings.from_layers(code, environment.table, table)
+    except ValidationError as exc:
+        findings += findings_of(exc, tables=(environment.table, table))
+    locate = _locator(file, environment, checked.written)
+    problems = [*environment.problems, *map(locate, findings)]
+    # Raised here and not in the handler, so that no traceback can reach pydantic's error, which holds the values.
+    if problems or settings is None:
+        raise ConfigError(problems)
+    return LoadedSettings(
+        settings=settings,
+        warnings=(*_file_warnings(file, checked, stored), *environment.warnings),
+        path=file.path,
+        exists=file.exists,
+        absent_sections=tuple(dotted(path) for path in checked.absent),
+        stored_secrets=tuple(dotted(path) for path in stored),
+    )
+
+
+def _read_third_party(
+    table: Mapping[str, Any], channels: Mapping[str, type[ChannelSettings]]
+) -> list[KeyFinding]:
+    """Replace the tables of channels from other packages by their settings."""
+    sections = table.get("fermix_channels")
+    findings: list[KeyFinding] = []
+    if not isinstance(sections, dict):
+        return findings
+    for name in channels.keys() & sections.keys():
+        raw = sections.pop(name)
+        try:
+            sections[name] = channels[name].model_validate(raw)
+        except ValidationError as exc:
+            findings += findings_of(exc, prefix=("fermix_channels", name), tables=(table,))
+    return findings
+
+
+def _without_stored_secrets(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[KeyPath]]:
+    """Leave out the values that only say where a secret is kept."""
+    kept: dict[str, Any] = {}
+    stored: list[KeyPath] = []
+    for key, value in table.items():
+        if isinstance(value, str) and value.strip() in _STORED:
+            stored.append((key,))
+        elif isinstance(value, Mapping):
+            kept[key], inner = _without_stored_secrets(value)
+            stored.extend((key, *path) for path in inner)
+        else:
+            kept[key] = value
+    return kept, stored
+
+
+def _locator(
+    file: ConfigFile, environment: EnvironmentLayer, written: Mapping[KeyPath, KeyPath]
+) -> Callable[[KeyFinding], Problem]:
+    def locate(finding: KeyFinding) -> Problem:
+        for path in _upwards(finding.path):
+            if path in environment.origins:
+                return Problem(
+                    source=ENVIRONMENT,
+                    key=environment.origins[path],
+                    text=finding.text,
+                    suggestion=finding.suggestion,
+                )
+        shown = finding.path
+        for path in _upwards(finding.path):
+            if path in written:
+                shown = (*written[path], *finding.path[len(path) :])
+                break
+        line = next((file.lines[path] for path in _upwards(shown) if path in file.lines), None)
+        return Problem(
+            source=str(file.path),
+            line=line,
+            key=dotted(shown),
+            text=finding.text,
+            suggestion=finding.suggestion,
+        )
+
+    return locate
+
+
+def _upwards(path: KeyPath) -> Iterable[KeyPath]:
+    return (path[:end] for end in range(len(path), 0, -1))
+
+
+def _is_webhook(table: Mapping[str, Any]) -> bool:
+    match table:
+        case {"fermix_channels": {"telegram": {"mode": str(mode)}}}:
+            return mode.strip() == "webhook"
+    return False
+
+
+def _file_warnings(file: ConfigFile, checked: CheckedTable, stored: list[KeyPath]) -> list[str]:
+    warnings = []
+    if checked.absent:
+        names = ", ".join(f"{dotted(path)} (line {file.lines[path]})" for path in checked.absent)
+        warnings.append(
+            f"{file.path}: belongs to features this version does not have, without effect: {names}"
+        )
+    telegram = ("fermix_channels", "telegram", "mode")
+    if _is_webhook(checked.table):
+        place = f"{file.path}:{file.lines[telegram]}: {dotted(telegram)}"
+        warnings.append(f"{place}: webhooks are not supported for Telegram; polling is used")
+    if stored:
+        names = ", ".join(dotted(path) for path in stored)
+        warnings.append(f"{file.path}: kept in a secret store that was not read, so unset here: {names}")
+    return warnings

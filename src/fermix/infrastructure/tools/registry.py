@@ -1,0 +1,14 @@
+"""The capabilities that come with the product."""
+
+from fermix.application.ports.tools import Tool
+from fermix.application.ports.workspace import Workspace
+from fermix.infrastructure.tools.files import ContentSearch, FileRead, GlobSearch
+
+
+def built_in_tools(workspace: Workspace) -> tuple[Tool, ...]:
+    """Every built-in tool, in the order in which models are told of them."""
+    return (
+        FileRead(workspace=workspace),
+        GlobSearch(workspace=workspace),
+        ContentSearch(workspace=workspace),
+    )

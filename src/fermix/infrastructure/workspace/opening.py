@@ -1,0 +1,168 @@
+"""Opening a path below a root, one component after the other, so that no link and no race leads out.
+
+A path is never handed to the system as a whole. Each component is opened relative to the folder before it and
+without following links; what a link says is read and walked the same way. A folder that is swapped for a link
+between two steps makes the next step fail instead of leading elsewhere.
+"""
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import PurePath
+
+from fermix.application.ports.workspace import PathProblem, PathRefused
+from fermix.infrastructure.workspace.roots import Identity, Root
+
+MAX_LINKS = 40
+MAX_DEPTH = 64
+_MAX_PATH = 4096
+
+FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+# A pipe or device that takes the place of a file must not make us wait, nor become our terminal.
+FILE_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+_PROBLEMS = {
+    errno.ENOENT: PathProblem.MISSING,
+    errno.ENOTDIR: PathProblem.NOT_A_FOLDER,
+    errno.ELOOP: PathProblem.MISSING,  # a link that was none a moment ago
+    errno.EACCES: PathProblem.NO_PERMISSION,
+    errno.EPERM: PathProblem.NO_PERMISSION,
+    errno.ENAMETOOLONG: PathProblem.BAD_NAME,
+    errno.ENXIO: PathProblem.NOT_A_FILE,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opened:
+    """An open file or folder, closed when its context ends.
+
+    Attributes:
+        handle: its descriptor.
+        parts: its real place below the root.
+    """
+
+    handle: int
+    root: Root
+    parts: tuple[str, ...]
+    is_folder: bool
+
+
+@contextmanager
+def open_below(
+    root: Root, parts: tuple[str, ...], *, asked: str, protected: frozenset[Identity]
+) -> Generator[Opened]:
+    """The regular file or folder at `parts` below `root`, opened for reading.
+
+    Args:
+        root: where the walk begins and what it must not leave.
+        parts: components, `..` allowed as long as it stays inside.
+        asked: the path as it was asked for, for errors.
+        protected: folders that are never entered.
+
+    Raises:
+        PathRefused: it leads out, is protected, missing, or neither file nor folder.
+    """
+    walk = _Walk(root=root, protected=protected, refuse=lambda reason: PathRefused(asked, reason))
+    try:
+        try:
+            opened = walk.to(parts)
+        except OSError as exc:
+            raise PathRefused(asked, problem_of(exc)) from exc
+        yield opened
+    finally:
+        walk.close()
+
+
+def problem_of(error: OSError) -> PathProblem:
+    """What an operating system error on a path means."""
+    return _PROBLEMS.get(error.errno or 0, PathProblem.UNREADABLE)
+
+
+def split(path: str) -> PurePath:
+    """A path as somebody wrote it.
+
+    Raises:
+        PathRefused: it is no path that a file system could hold.
+    """
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError as exc:
+        raise PathRefused(path, PathProblem.BAD_NAME) from exc
+    if not path.strip() or "\0" in path or len(path) > _MAX_PATH:
+        raise PathRefused(path, PathProblem.BAD_NAME)
+    return PurePath(path)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Walk:
+    root: Root
+    protected: frozenset[Identity]
+    refuse: Callable[[PathProblem], PathRefused]
+    stack: list[tuple[str, int]] = field(default_factory=list)
+    links: int = 0
+
+    def to(self, parts: tuple[str, ...]) -> Opened:
+        self._enter("", os.open(self.root.path, FOLDER_FLAGS))
+        pending = deque(parts)
+        while pending:
+            name = pending.popleft()
+            if name == "..":
+                self._up()
+                continue
+            mode = os.stat(name, dir_fd=self.stack[-1][1], follow_symlinks=False).st_mode
+            if stat.S_ISLNK(mode):
+                pending.extendleft(reversed(self._link(name)))
+            elif stat.S_ISDIR(mode):
+                self._enter(name, os.open(name, FOLDER_FLAGS, dir_fd=self.stack[-1][1]))
+            elif not stat.S_ISREG(mode):
+                raise self.refuse(PathProblem.NOT_A_FILE)
+            elif pending:
+                raise self.refuse(PathProblem.NOT_A_FOLDER)
+            else:
+                return self._file(name)
+        return self._opened(is_folder=True)
+
+    def close(self) -> None:
+        while self.stack:
+            os.close(self.stack.pop()[1])
+
+    def _enter(self, name: str, handle: int) -> None:
+        self.stack.append((name, handle))
+        found = os.fstat(handle)
+        if (found.st_dev, found.st_ino) in self.protected:
+            raise self.refuse(PathProblem.PROTECTED)
+        if len(self.stack) > MAX_DEPTH:
+            raise self.refuse(PathProblem.BAD_NAME)
+
+    def _up(self) -> None:
+        if len(self.stack) == 1:
+            raise self.refuse(PathProblem.OUTSIDE)
+        os.close(self.stack.pop()[1])
+
+    def _link(self, name: str) -> tuple[str, ...]:
+        self.links += 1
+        if self.links > MAX_LINKS:
+            raise self.refuse(PathProblem.TOO_MANY_LINKS)
+        target = PurePath(os.readlink(name, dir_fd=self.stack[-1][1]))
+        if not target.is_absolute():
+            return target.parts
+        below = self.root.below(target)
+        if below is None:
+            raise self.refuse(PathProblem.OUTSIDE)
+        while len(self.stack) > 1:
+            self._up()
+        return below
+
+    def _file(self, name: str) -> Opened:
+        self.stack.append((name, os.open(name, FILE_FLAGS, dir_fd=self.stack[-1][1])))
+        if not stat.S_ISREG(os.fstat(self.stack[-1][1]).st_mode):
+            raise self.refuse(PathProblem.NOT_A_FILE)
+        return self._opened(is_folder=False)
+
+    def _opened(self, *, is_folder: bool) -> Opened:
+        parts = tuple(name for name, _ in self.stack[1:])
+        return Opened(handle=self.stack[-1][1], root=self.root, parts=parts, is_folder=is_folder)

@@ -1,0 +1,171 @@
+"""A gateway that follows a script, behind the real control socket, in a thread of its own."""
+
+import os
+import threading
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import Enum
+from pathlib import Path
+
+import anyio
+from anyio.abc import TaskStatus
+from anyio.from_thread import start_blocking_portal
+
+from fermix.application.ports.control import (
+    AskAccepted,
+    AskEnd,
+    AskEnded,
+    AskEvent,
+    AskPart,
+    AskProgress,
+    AskRequest,
+    ChannelHealth,
+    ChannelStatus,
+    Health,
+    Identity,
+    OwnerKind,
+    Principal,
+    ProviderHealth,
+    Readiness,
+    Status,
+)
+from fermix.domain.events import Numbered, TextDelta, TurnEvent, TurnStarted
+from fermix.domain.ids import TurnId
+from fermix.domain.turn import Outcome
+from fermix.infrastructure.local_socket.limits import SocketLimits
+from fermix.infrastructure.local_socket.server import serve
+
+PATIENCE_SECONDS = 10
+
+
+class Hold(Enum):
+    """A step that lasts until the asker leaves."""
+
+    FOREVER = "forever"
+
+
+Step = AskEvent | Hold
+Script = Callable[[AskRequest], Sequence[Step]]
+
+
+def progress(number: int, event: TurnEvent) -> AskProgress:
+    return AskProgress(event=Numbered(number=number, event=event))
+
+
+def answer(text: str, *, provider: str = "openai", model: str = "gpt-test") -> Sequence[Step]:
+    """A turn that writes the text in pieces of three characters."""
+    pieces = [text[start : start + 3] for start in range(0, len(text), 3)]
+    return [
+        AskAccepted(turn=TurnId(7)),
+        progress(1, TurnStarted(provider=provider, model=model)),
+        *(progress(number, TextDelta(text=piece)) for number, piece in enumerate(pieces, start=2)),
+        AskPart(text=text),
+        AskEnded(end=AskEnd.ANSWERED, text=text, outcome=Outcome.COMPLETED, provider=provider, model=model),
+    ]
+
+
+def echo(request: AskRequest) -> Sequence[Step]:
+    return answer(request.text)
+
+
+@dataclass(kw_only=True)
+class ScriptedControl:
+    """The control port. Remembers what was asked and how each asker left; `ledger` is why its ledger fails."""
+
+    script: Script = echo
+    ledger: Exception | None = None
+    kind: OwnerKind = OwnerKind.DAEMON
+    asked: list[AskRequest] = field(default_factory=list[AskRequest])
+    principals: list[Principal] = field(default_factory=list[Principal])
+    holding: threading.Event = field(default_factory=threading.Event)
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    stopped: threading.Event = field(default_factory=threading.Event)
+
+    def identify(self) -> Identity:
+        return Identity(
+            instance="instance-1",
+            epoch=4,
+            home="/somewhere",
+            version="0.1.0",
+            pid=os.getpid(),
+            kind=self.kind,
+        )
+
+    async def health(self) -> Health:
+        return Health(
+            status=Readiness.DEGRADED,
+            providers=(ProviderHealth(name="openai", model="gpt-test", status=Readiness.READY),),
+            channels=(
+                ChannelHealth(
+                    name="telegram", status=ChannelStatus.SETUP_REQUIRED, detail="No owner is set."
+                ),
+            ),
+            failures=("telegram",),
+        )
+
+    async def status(self) -> Status:
+        self._reach_ledger()
+        return Status(
+            identity=self.identify(),
+            started_at=datetime(2026, 5, 1, 12, tzinfo=UTC),
+            draining=False,
+            health=await self.health(),
+            waiting=2,
+            running=1,
+            paused=0,
+            open_parts=3,
+            http_port=4030,
+        )
+
+    @asynccontextmanager
+    async def ask(self, request: AskRequest, principal: Principal) -> AsyncGenerator[AsyncIterator[AskEvent]]:
+        self._reach_ledger()
+        self.asked.append(request)
+        self.principals.append(principal)
+        try:
+            async with aclosing(self._events(request)) as events:
+                yield events
+        except anyio.get_cancelled_exc_class():
+            self.cancelled.set()
+            raise
+
+    async def stop(self, principal: Principal) -> None:
+        self.principals.append(principal)
+        self.stopped.set()
+
+    def _reach_ledger(self) -> None:
+        if self.ledger is not None:
+            raise self.ledger
+
+    async def _events(self, request: AskRequest) -> AsyncGenerator[AskEvent]:
+        for step in self.script(request):
+            if isinstance(step, Hold):
+                self.holding.set()
+                await anyio.sleep_forever()
+            else:
+                yield step
+
+
+@contextmanager
+def served(
+    path: Path,
+    control: ScriptedControl,
+    *,
+    limits: SocketLimits | None = None,
+    owner_uid: int | None = None,
+    backend: str = "asyncio",
+) -> Iterator[None]:
+    """Serve the socket while the block lasts."""
+
+    async def run(*, task_status: TaskStatus[None] = anyio.TASK_STATUS_IGNORED) -> None:
+        uid = os.getuid() if owner_uid is None else owner_uid
+        await serve(path, control, owner_uid=uid, limits=limits, task_status=task_status)
+
+    with start_blocking_portal(backend) as portal:
+        future, _ = portal.start_task(run)
+        try:
+            yield
+        finally:
+            future.cancel()

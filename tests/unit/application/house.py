@@ -1,0 +1,222 @@
+"""A whole gateway over the in-memory ledger, with a scripted model and a channel whose far side the test plays."""
+
+from collections.abc import AsyncGenerator, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import anyio
+
+from fermix.application.agent.loop import AgentLoop
+from fermix.application.agent.prompt import Persona
+from fermix.application.agent.toolbox import Toolbox
+from fermix.application.delivery.deliverer import Deliverer
+from fermix.application.gateway.dispatcher import Dispatcher
+from fermix.application.gateway.gateway import Gateway, Receipt
+from fermix.application.gateway.health import HealthBoard
+from fermix.application.gateway.stages import Door
+from fermix.application.operations.ask import CLI_CHANNEL, Ask
+from fermix.application.ports.channel import (
+    Channel,
+    ChannelError,
+    ChannelFeatures,
+    Delivered,
+    Inbox,
+    Offered,
+    OutgoingPart,
+)
+from fermix.application.ports.model import Model
+from fermix.application.ports.tools import Tool
+from fermix.application.ports.turns import Turns
+from fermix.application.turns.events import TurnEvents
+from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
+from fermix.application.turns.settle import SettleTurn
+from fermix.domain.authorization import ChannelAccess, Policies
+from fermix.domain.ids import AccountId, ChannelName, PlatformMessageId, UserId
+from fermix.domain.lane import QueueLimits
+from fermix.domain.normalise import Registration
+from fermix.infrastructure.channels.cli.channel import CliChannel
+from fermix.testing.clock import CountedIds, StoppedClock
+from fermix.testing.memory_ledger import MemoryLedger
+from tests.unit.application.scripted import raw
+
+TEST = ChannelName("test")
+ACCOUNT = AccountId("a")
+DOOR = Door(
+    registration=Registration(channel=TEST, account=AccountId("a")),
+    features=ChannelFeatures(offers_again=True),
+)
+PUSH = Door(registration=Registration(channel=TEST, account=AccountId("a")), features=ChannelFeatures())
+
+
+@dataclass(slots=True)
+class TestChannel:
+    """Takes what is sent, or raises what the test lined up."""
+
+    __test__ = False
+
+    sent: list[OutgoingPart] = field(default_factory=list)
+    faults: list[ChannelError | Exception] = field(default_factory=list)
+    arrived: anyio.Event = field(default_factory=anyio.Event)
+    gate: anyio.Event | None = None
+    account: AccountId = ACCOUNT
+    features: ChannelFeatures = field(default_factory=ChannelFeatures)
+
+    async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
+        await anyio.sleep_forever()
+
+    async def send(self, part: OutgoingPart) -> Delivered:
+        if self.gate is not None:
+            await self.gate.wait()
+        if self.faults:
+            raise self.faults.pop(0)
+        self.sent.append(part)
+        self.arrived.set()
+        return Delivered(platform_id=PlatformMessageId(f"p{len(self.sent)}"))
+
+    async def has_sent(self, count: int) -> list[str]:
+        with anyio.fail_after(5):
+            while len(self.sent) < count:
+                self.arrived = anyio.Event()
+                await self.arrived.wait()
+        return [part.body.text for part in self.sent]
+
+
+@dataclass(slots=True)
+class OneModel:
+    """Every request is answered by the same model."""
+
+    model: Model
+
+    def resolve(self, requested: str | None) -> Model:
+        return self.model
+
+    def primary(self) -> object:
+        return self.model.profile
+
+
+@dataclass(slots=True)
+class Movable:
+    """Policies a test can change."""
+
+    policies: Policies
+
+    def current(self) -> Policies:
+        return self.policies
+
+
+def allow(*, owner: str | None = "1001", guests: Sequence[str] = ("2002", "3003")) -> Policies:
+    access = ChannelAccess(
+        owner=None if owner is None else UserId(owner), allowed=frozenset(UserId(guest) for guest in guests)
+    )
+    return Policies(channels={TEST: access})
+
+
+@dataclass(slots=True, kw_only=True)
+class House:
+    """The parts a test looks at."""
+
+    ledger: MemoryLedger
+    clock: StoppedClock
+    channel: TestChannel
+    cli: CliChannel
+    policies: Movable
+    events: TurnEvents
+    deliverer: Deliverer
+    dispatcher: Dispatcher
+    gateway: Gateway
+    board: HealthBoard
+    ask: Ask
+
+    async def write(self, text: str = "hello", *, door: Door = DOOR, **facts: object) -> Receipt:
+        (receipt,) = await self.write_all([raw(text, **facts)], door=door)
+        return receipt
+
+    async def write_all(self, messages: Sequence[object], *, door: Door = DOOR) -> tuple[Receipt, ...]:
+        offered = [Offered(message=message) for message in messages]  # type: ignore[arg-type]  # raw messages
+        return await self.gateway.accept(offered, door)
+
+
+def build(
+    model: Model,
+    *,
+    tools: Sequence[Tool] = (),
+    slots: int = 4,
+    limits: QueueLimits | None = None,
+    ledger: MemoryLedger | None = None,
+    time_limit: timedelta = timedelta(seconds=900),
+    wrap_turns: Callable[[Turns], Turns] = lambda turns: turns,
+) -> House:
+    clock = StoppedClock()
+    ids = CountedIds()
+    ledger = ledger or MemoryLedger(clock=clock, ids=ids, limits=limits)
+    turns = wrap_turns(ledger.turns)
+    channel, cli = TestChannel(), CliChannel()
+    channels: dict[ChannelName, Channel] = {TEST: channel, CLI_CHANNEL: cli}
+    policies = Movable(allow())
+    events = TurnEvents()
+    board = HealthBoard(providers=lambda: (), channels=())
+    deliverer = Deliverer(outbox=ledger.outbox, channels=channels, clock=clock, ids=ids)
+    settle = SettleTurn(turns=turns, deliverer=deliverer, events=events, clock=clock)
+    run_turn = RunTurn(
+        turns=turns,
+        conversations=ledger.conversations,
+        policies=policies,
+        tools=TurnTools(
+            loop=AgentLoop(max_iterations=10),
+            toolbox=Toolbox(tools),
+            models=OneModel(model),  # type: ignore[arg-type]  # answers `primary` with a profile
+            settings=TurnSettings(persona=Persona(), time_limit=time_limit),
+            observe=board.provider,
+        ),
+        settle=settle,
+        clock=clock,
+    )
+    dispatcher = Dispatcher(
+        turns=turns,
+        run_turn=run_turn,
+        events=events,
+        clock=clock,
+        channels=channels,
+        slots=slots,
+    )
+    gateway = Gateway(
+        admissions=ledger.admissions,
+        policies=policies,
+        dispatcher=dispatcher,
+        deliverer=deliverer,
+        board=board,
+        clock=clock,
+    )
+    ask = Ask(
+        gateway=gateway,
+        dispatcher=dispatcher,
+        deliverer=deliverer,
+        turns=ledger.turns,
+        events=events,
+        clients=cli,
+    )
+    return House(
+        ledger=ledger,
+        clock=clock,
+        channel=channel,
+        cli=cli,
+        policies=policies,
+        events=events,
+        deliverer=deliverer,
+        dispatcher=dispatcher,
+        gateway=gateway,
+        board=board,
+        ask=ask,
+    )
+
+
+@asynccontextmanager
+async def running(house: House) -> AsyncGenerator[House]:
+    await house.ledger.ownership.take(instance="test", boot="boot")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(house.deliverer.run)
+        tasks.start_soon(house.dispatcher.run)
+        await anyio.wait_all_tasks_blocked()
+        yield house
+        tasks.cancel_scope.cancel()

@@ -26,20 +26,24 @@ class Outside:
         home: the real home folder.
         model: the model file named by `FERMIX_TEST_MODEL`, if any.
         no_skip: whether something missing is a failure instead of a skip.
+        seed: what tests that draw at random begin from, given by `FERMIX_TEST_SEED` to run an earlier draw again.
     """
 
     home: Path
     model: Path | None = None
     no_skip: bool = False
+    seed: int | None = None
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Outside":
         """Read the environment as the tests were started with it."""
         model = environ.get("FERMIX_TEST_MODEL", "").strip()
+        seed = environ.get("FERMIX_TEST_SEED", "").strip()
         return cls(
             home=Path(environ.get("HOME") or Path.home()),
             model=Path(model).expanduser().absolute() if model else None,
             no_skip=environ.get("FERMIX_TEST_NO_SKIP", "").strip() not in {"", "0"},
+            seed=int(seed) if seed else None,
         )
 
     def as_environ(self) -> dict[str, str]:
@@ -48,6 +52,7 @@ class Outside:
             "HOME": str(self.home),
             "FERMIX_TEST_MODEL": str(self.model or ""),
             "FERMIX_TEST_NO_SKIP": "1" if self.no_skip else "",
+            "FERMIX_TEST_SEED": "" if self.seed is None else str(self.seed),
         }
 
     def model_file(self) -> Path | None:

@@ -34,7 +34,7 @@ INFRASTRUCTURE = frozenset(
         "workspace",
     }
 )
-ENTRYPOINTS = frozenset({"cli"})
+ENTRYPOINTS = frozenset({"cli", "doctor_rows"})
 PLACELESS = frozenset({"utils", "helpers", "common", "base", "manager", "misc", "shared", "core", "lib"})
 EMPTY = ("__init__.py", "entrypoints/__init__.py", "entrypoints/cli/__init__.py")
 

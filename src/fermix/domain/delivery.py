@@ -16,6 +16,9 @@ LONGEST_PAUSE = timedelta(seconds=60)
 REPEAT_MARK = "(possibly sent before)"
 """First line of a text that may already have arrived; splitting leaves room for it."""
 
+ROOM_FOR_MARK = len(REPEAT_MARK) + 1
+"""What the mark and its line break take from a part's limit."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:

@@ -134,7 +134,8 @@ class InboundMessage:
         text: what was written, without our own mention.
         raw_text: what was written, whole.
         reply_target: the chat replies go to.
-        command_bot: the bot a command was addressed to (`/help@name`), when one was named.
+        command_bot: the bot a command was addressed to (`/help@name`), when one was named. Where the channel
+            knows our own name it takes it off in `text`, so that a name that still stands there is another's.
         mentions_detectable: whether the platform can tell at all that we were mentioned.
         album: messages of one lane that share it belong to one turn.
         edited_at: set on an edit of an earlier message.
@@ -176,9 +177,23 @@ class InboundMessage:
     @property
     def is_actionable(self) -> bool:
         """Whether there is text, or an attachment that can become text, a picture or a file."""
-        return bool(self.text.strip()) or any(
+        return self.is_readable or any(
             attachment.kind is not AttachmentKind.OTHER for attachment in self.attachments
         )
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether there is text: written by the sender, or forwarded by them."""
+        return bool(self.text.strip()) or any(
+            reference.kind is ReferenceKind.FORWARD and reference.text and reference.text.strip()
+            for reference in self.references
+        )
+
+    @property
+    def is_for_another_bot(self) -> bool:
+        """Whether it is a command for a bot whose name is not ours."""
+        first_word = next(iter(self.text.split(maxsplit=1)), "")
+        return self.command_bot is not None and first_word.lower().endswith(f"@{self.command_bot.lower()}")
 
     def digest(self) -> bytes:
         """A fingerprint of what was said: the same key with another digest is not a redelivery."""

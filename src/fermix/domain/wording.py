@@ -8,6 +8,8 @@ from fermix.domain.failure import Failure, FailureKind
 
 LOOKS_EMPTY = "Your message looks empty — send some text or media I can read."
 RESTARTING = "I'm restarting — please send your message again in a moment."
+DISK_FULL = "My disk is full, so I could not take your message. Please send it again when there is space."
+NOT_STORED = "I cannot write anything down just now. Please send your message again in a moment."
 TOO_MUCH_WAITING_HERE = (
     "There is already too much waiting in this conversation. I did not take your last message; "
     "please send it again when I have caught up, or use /stop to clear what waits."
@@ -51,6 +53,9 @@ ASK_STOPPED = "The request was stopped."
 ASK_REFUSED = "You may not use this agent."
 ASKED_BEFORE = "A request with this id was taken before. Please ask again with a new one."
 REPLY_LOST = "The command took effect, but its reply got lost."
+COMMAND_TAKEN_BEFORE = (
+    "This command was taken before, but its reply got lost; `fermix queue list` shows how things stand."
+)
 NEEDS_OWNER = "Only the owner may use this command."
 
 

@@ -1,12 +1,19 @@
 """Which channels this process serves, by what doors their messages come in, and how they stand at the start."""
 
+import logging
+import os
 from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from datetime import timedelta
+from importlib.util import find_spec
+from pathlib import Path
 
+from fermix.application.commands.registry import COMMANDS
 from fermix.application.gateway.serve import Served
 from fermix.application.gateway.stages import Door
 from fermix.application.operations.ask import CLI_CHANNEL, CLI_DOOR
-from fermix.application.ports.channel import Channel
+from fermix.application.ports.channel import Channel, ChannelFeatures
+from fermix.application.ports.clock import Clock
 from fermix.application.ports.control import (
     ChannelHealth,
     ChannelStatus,
@@ -19,18 +26,74 @@ from fermix.domain import wording
 from fermix.domain.authorization import LOCAL_CHANNELS
 from fermix.domain.ids import ChannelName
 from fermix.domain.normalise import Registration
+from fermix.entrypoints.surroundings import Surroundings
+from fermix.infrastructure.local_socket.place import UnsafeFolder, make_private
 from fermix.infrastructure.settings.channels import ChannelSettings
 from fermix.infrastructure.settings.choice import ProviderChoiceError, choose_provider
 from fermix.infrastructure.settings.model import Settings
 
-ChannelBuilder = Callable[[Settings], Channel | None]
+_log = logging.getLogger("fermix.channels")
+
+ChannelBuilder = Callable[[Settings, Clock, Surroundings], Channel | None]
 """Makes a channel from the settings, importing its library inside; `None` while it lacks a credential."""
 
-BUILDERS: Mapping[str, ChannelBuilder] = {}
+NOBODY_MAY_WRITE = "nobody may write: set owner_user_id or its allowlist"
+
+OFFICIAL_TELEGRAM = "https://api.telegram.org"
+
+
+def _telegram(settings: Settings, clock: Clock, around: Surroundings) -> Channel | None:
+    own = settings.channels.telegram
+    if own.bot_token is None:
+        return None
+    from fermix.infrastructure.channels.telegram import (  # noqa: PLC0415 - imports its library
+        api,
+        channel,
+        pace,
+        token_lock,
+    )
+
+    token, folder = own.bot_token.get_secret_value(), _lock_folder(around)
+    # A server of one's own passes on what Telegram refuses; how fast it takes messages it says itself.
+    limits = pace.TELEGRAM if own.api_base_url == OFFICIAL_TELEGRAM else None
+    return channel.TelegramChannel(
+        api=api.BotApi(token=token, root=own.api_base_url, proxy=around.proxy_for(own.api_base_url)),
+        account=channel.account_of(token),
+        commands=COMMANDS,
+        pace=pace.Pace(limits),
+        clock=clock,
+        listening=channel.Listening(
+            lock=token_lock.lock_of(token, folder=folder, home=around.home) if folder else None
+        ),
+    )
+
+
+def _lock_folder(around: Surroundings) -> Path | None:
+    """The private folder for locks, or nothing where there can be none: then nobody looks for other homes."""
+    try:
+        make_private(around.runtime_folder, os.getuid())
+    except UnsafeFolder as exc:
+        _log.warning("channel.no_lock", extra={"cause": str(exc)})
+        return None
+    return around.runtime_folder
+
+
+BUILDERS: Mapping[str, ChannelBuilder] = {"telegram": _telegram}
 """One registration per messenger. A messenger that is not here is not part of this version."""
 
+LIBRARIES: Mapping[str, str] = {"telegram": "telegram"}
+"""The module that a messenger needs and that an extra of its own name installs."""
 
-def channels_of(settings: Settings, kind: OwnerKind) -> Mapping[ChannelName, Channel]:
+
+def missing_library(name: str) -> str | None:
+    """The command that installs what a messenger needs; `None` when it is there."""
+    module = LIBRARIES.get(name)
+    return f"pip install 'fermix-agent[{name}]'" if module and find_spec(module) is None else None
+
+
+def channels_of(
+    settings: Settings, kind: OwnerKind, clock: Clock, around: Surroundings
+) -> Mapping[ChannelName, Channel]:
     """The remote channels to serve: enabled, with credential, and with somebody who may write.
 
     An owner that answers in-process serves none: their messages wait for the daemon.
@@ -40,12 +103,23 @@ def channels_of(settings: Settings, kind: OwnerKind) -> Mapping[ChannelName, Cha
     channels: dict[ChannelName, Channel] = {}
     for name, own in settings.channels.by_name().items():
         builder = BUILDERS.get(name)
-        if builder is None or not own.enabled or not own.has_access:
+        if builder is None or not own.enabled or missing_library(name):
             continue
-        channel = builder(settings)
+        if not own.has_access:
+            if own.model_fields_set:
+                _log.warning("channel.not_started", extra={"channel": name, "cause": NOBODY_MAY_WRITE})
+            continue
+        channel = builder(settings, clock, around)
         if channel is not None:
             channels[ChannelName(name)] = channel
     return channels
+
+
+async def open_channels(stack: AsyncExitStack, channels: Mapping[ChannelName, Channel]) -> None:
+    """Let channels that hold connections close them when the stack does."""
+    for channel in channels.values():
+        if isinstance(channel, AbstractAsyncContextManager):
+            await stack.enter_async_context(channel)
 
 
 def doors(
@@ -77,9 +151,18 @@ def door_of(name: ChannelName, channel: Channel, settings: Settings) -> Door:
     )
 
 
-def enabled_in_file(own: ChannelSettings) -> bool:
-    """Whether the owner enabled the channel in so many words (Telegram is enabled by default)."""
-    return own.enabled and "enabled" in own.model_fields_set
+def features_of(served: Mapping[ChannelName, Served]) -> Mapping[ChannelName, ChannelFeatures]:
+    """What each served channel can carry."""
+    return {name: one.door.features for name, one in served.items()}
+
+
+def enabled_in_file(settings: Settings) -> frozenset[str]:
+    """The channels that the owner enabled in so many words (Telegram is enabled by default)."""
+    return frozenset(
+        name
+        for name, own in settings.channels.by_name().items()
+        if own.enabled and "enabled" in own.model_fields_set
+    )
 
 
 def initial_health(settings: Settings, served: Mapping[ChannelName, Served]) -> tuple[ChannelHealth, ...]:
@@ -97,7 +180,9 @@ def _health(name: str, own: ChannelSettings, is_served: bool) -> ChannelHealth:
     if name not in BUILDERS:
         detail = "this version cannot serve it yet"
     elif not own.has_access:
-        detail = "nobody may write: set owner_user_id or its allowlist"
+        detail = NOBODY_MAY_WRITE
+    elif (command := missing_library(name)) is not None:
+        detail = f"its library is missing: {command}"
     else:
         detail = "its credential is missing"
     return ChannelHealth(name=name, status=ChannelStatus.SETUP_REQUIRED, detail=detail)

@@ -16,9 +16,11 @@ from fermix.application.gateway.health import HealthBoard
 from fermix.application.gateway.serve import Core, Served, ServeSettings
 from fermix.application.operations.ask import Ask
 from fermix.application.operations.control import Operations
+from fermix.application.operations.lanes import Lanes
 from fermix.application.ports.channel import Channel
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.control import Identity
+from fermix.application.ports.lane_control import LaneControl
 from fermix.application.ports.local_clients import LocalClients
 from fermix.application.ports.models import Models
 from fermix.application.ports.ownership import Retention
@@ -27,8 +29,17 @@ from fermix.application.ports.workspace import Workspace
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
+from fermix.application.turns.typing import ShowTyping
 from fermix.domain.ids import ChannelName
-from fermix.entrypoints.channels import channels_of, doors, initial_health, provider_health
+from fermix.entrypoints.channels import (
+    channels_of,
+    doors,
+    enabled_in_file,
+    features_of,
+    initial_health,
+    provider_health,
+)
+from fermix.entrypoints.surroundings import Surroundings
 from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.infrastructure.persistence.sqlite.database import SqliteLedger
 from fermix.infrastructure.settings.model import Settings
@@ -88,6 +99,7 @@ class Container(containers.DeclarativeContainer):
     settings = providers.Dependency(instance_of=Settings)
     ledger = providers.Dependency(instance_of=SqliteLedger)
     identity = providers.Dependency(instance_of=Identity)
+    surroundings = providers.Dependency(instance_of=Surroundings)
     models: providers.Provider[Models] = providers.Dependency()
     workspace: providers.Provider[Workspace] = providers.Dependency()
 
@@ -101,7 +113,7 @@ class Container(containers.DeclarativeContainer):
     cli_channel: providers.Provider[CliChannel] = providers.Singleton(CliChannel)
     clients: providers.Provider[LocalClients] = providers.Callable(_itself, cli_channel)
     remote_channels: providers.Provider[Mapping[ChannelName, Channel]] = providers.Singleton(
-        channels_of, settings=settings, kind=identity.provided.kind
+        channels_of, settings=settings, kind=identity.provided.kind, clock=clock, around=surroundings
     )
     served: providers.Provider[Mapping[ChannelName, Served]] = providers.Singleton(
         doors, settings=settings, local=cli_channel, remote=remote_channels
@@ -114,17 +126,29 @@ class Container(containers.DeclarativeContainer):
         HealthBoard,
         providers=providers.Callable(provider_health, settings, models),
         channels=providers.Callable(initial_health, settings, served),
+        required=providers.Callable(enabled_in_file, settings),
     )
 
     events: providers.Provider[TurnEvents] = providers.Singleton(TurnEvents)
     deliverer: providers.Provider[Deliverer] = providers.Singleton(
-        Deliverer, outbox=ledger.provided.outbox, channels=reachable, clock=clock, ids=ids
+        Deliverer,
+        outbox=ledger.provided.outbox,
+        channels=reachable,
+        clock=clock,
+        ids=ids,
+        waits=board.provided.ledger_waits,
     )
     toolbox: providers.Provider[Toolbox] = providers.Singleton(
         Toolbox, providers.Callable(built_in_tools, workspace)
     )
     settle: providers.Provider[SettleTurn] = providers.Singleton(
-        SettleTurn, turns=ledger.provided.turns, deliverer=deliverer, events=events, clock=clock
+        SettleTurn,
+        turns=ledger.provided.turns,
+        deliverer=deliverer,
+        events=events,
+        clock=clock,
+        features=providers.Callable(features_of, served),
+        waits=board.provided.ledger_waits,
     )
     turn_tools: providers.Provider[TurnTools] = providers.Singleton(
         TurnTools,
@@ -132,6 +156,7 @@ class Container(containers.DeclarativeContainer):
         toolbox=toolbox,
         models=models,
         settings=providers.Callable(_turn_settings, settings),
+        typing=providers.Singleton(ShowTyping, channels=reachable, clock=clock),
         observe=board.provided.provider,
     )
     run_turn: providers.Provider[RunTurn] = providers.Singleton(
@@ -170,11 +195,20 @@ class Container(containers.DeclarativeContainer):
         events=events,
         clients=clients,
     )
+    lanes: providers.Provider[LaneControl] = providers.Singleton(
+        Lanes,
+        conversations=ledger.provided.conversations,
+        queue_view=ledger.provided.queue,
+        gateway=gateway,
+        clients=clients,
+        clock=clock,
+    )
     operations: providers.Provider[Operations] = providers.Singleton(
         Operations,
         identity=identity,
         started_at=clock.provided.now.call(),
         ask_operation=ask,
+        lanes=lanes,
         dispatcher=dispatcher,
         queue=ledger.provided.queue,
         board=board,

@@ -1,5 +1,6 @@
 """The daemon: `python -m fermix.entrypoints.daemon`, which is `fermix run`."""
 
+import logging
 import os
 import sys
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ import click
 
 from fermix.application.ports.control import OwnerKind
 from fermix.application.ports.ledger_errors import LedgerError
-from fermix.entrypoints.endings import leaves, why
+from fermix.entrypoints.endings import GatewayCrashed, leaves, why
 from fermix.entrypoints.exit_codes import ExitCode
 from fermix.entrypoints.lifespan import Override, no_override
 from fermix.entrypoints.owner import own
@@ -22,6 +23,8 @@ from fermix.infrastructure.settings.home import resolve_home
 from fermix.infrastructure.settings.problems import ConfigError
 from fermix.infrastructure.system.home import HomeUnusable
 from fermix.infrastructure.system.lock import HomeBusy
+
+_log = logging.getLogger("fermix.owner")
 
 _STOPPERS = (HomeBusy, HomeUnusable, SocketUnavailable, UnsafeFolder, LedgerError, OSError)
 """What keeps a daemon from starting, or ends it; each text says what is wrong."""
@@ -58,6 +61,9 @@ def _run(prepared: Prepared, override: Override) -> int:
                 anyio.run(_own, prepared, override, backend="asyncio", backend_options=loop_options())
             except* _STOPPERS as group:
                 stopped.extend(leaves(group))
+            except* Exception as group:  # noqa: BLE001  # a bug: the log has it all, the terminal a sentence
+                _log.critical("gateway.crashed", exc_info=group)
+                stopped.append(GatewayCrashed(leaves(group)[0], prepared.home.log))
     except OSError as exc:
         stopped.append(exc)
     if not stopped:

@@ -2,8 +2,16 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailable
+
+
+class GatewayCrashed(Exception):
+    """A bug ended the gateway; the text is a sentence for the person at the terminal, the log has the rest."""
+
+    def __init__(self, cause: BaseException, log: Path) -> None:
+        super().__init__(f"Fermix failed unexpectedly ({type(cause).__name__}). The details are in {log}.")
 
 
 def leaves(group: BaseExceptionGroup[BaseException]) -> list[BaseException]:

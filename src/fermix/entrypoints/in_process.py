@@ -1,5 +1,6 @@
 """The same gateway inside a command, for as long as the command runs: no daemon is needed for an answer."""
 
+import logging
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
@@ -15,7 +16,7 @@ from fermix.application.operations.control import Operations
 from fermix.application.ports.control import OwnerKind
 from fermix.application.ports.ledger_errors import LedgerError
 from fermix.entrypoints.daemon import loop_options
-from fermix.entrypoints.endings import first_error, why
+from fermix.entrypoints.endings import GatewayCrashed, first_error, why
 from fermix.entrypoints.models import local_available
 from fermix.entrypoints.owner import own
 from fermix.entrypoints.preparation import Prepared, logged, prepare
@@ -23,7 +24,10 @@ from fermix.infrastructure.local_socket.place import UnsafeFolder
 from fermix.infrastructure.local_socket.server import SocketUnavailable
 from fermix.infrastructure.settings.choice import ProviderChoiceError, choose_provider
 from fermix.infrastructure.settings.known_providers import LOCAL
-from fermix.infrastructure.system.home import HomeProblem, HomeUnusable
+from fermix.infrastructure.system.home import Home, HomeProblem, HomeUnusable
+from fermix.infrastructure.system.lock import HomeBusy
+
+_log = logging.getLogger("fermix.owner")
 
 
 @contextmanager
@@ -43,6 +47,7 @@ def own_home(path: Path, environ: Mapping[str, str], *, verbose: bool) -> Iterat
         HomeUnusable: the home, its ledger or its socket cannot be used.
         ConfigError: the settings are wrong.
         ProviderChoiceError: the provider that is to answer cannot run in this version.
+        GatewayCrashed: a bug ended the gateway.
     """
     prepared = prepare(path, environ)
     for note in prepared.notes:
@@ -57,7 +62,7 @@ def own_home(path: Path, environ: Mapping[str, str], *, verbose: bool) -> Iterat
             portal.call(operations.ask_operation.idle)
         finally:
             portal.call(operations.stopping.set)
-            with _usable(path):
+            with _usable(prepared.home):
                 future.result()
 
 
@@ -73,18 +78,23 @@ def _start(
             task_status=task_status,
         )
 
-    with _usable(prepared.home.path):
+    with _usable(prepared.home):
         return portal.start_task(run, name="home")
 
 
 @contextmanager
-def _usable(path: Path) -> Iterator[None]:
-    """Tell every failure of the ledger as what it means to the person at the terminal."""
+def _usable(home: Home) -> Iterator[None]:
+    """Tell every failure as what it means to the person at the terminal; what nobody expected goes to the log."""
     try:
         with first_error():
             yield
     except (LedgerError, SocketUnavailable, UnsafeFolder) as exc:
-        raise HomeUnusable(path, HomeProblem.BROKEN, why(exc)) from exc
+        raise HomeUnusable(home.path, HomeProblem.BROKEN, why(exc)) from exc
+    except (HomeBusy, HomeUnusable):
+        raise
+    except Exception as exc:
+        _log.exception("gateway.crashed")
+        raise GatewayCrashed(exc, home.log) from exc
 
 
 def needs_local_model(path: Path, environ: Mapping[str, str]) -> bool:

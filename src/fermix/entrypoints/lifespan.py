@@ -9,8 +9,10 @@ from functools import partial
 from fermix.application.ports.control import Identity, OwnerKind
 from fermix.application.ports.ownership import Takeover
 from fermix.domain.lane import QueueLimits
+from fermix.entrypoints.channels import open_channels
 from fermix.entrypoints.container import Container
 from fermix.entrypoints.models import ModelBuilder, local_available, local_runtime
+from fermix.entrypoints.surroundings import surroundings_of
 from fermix.infrastructure.persistence.sqlite.database import open_ledger
 from fermix.infrastructure.providers.configured import open_models
 from fermix.infrastructure.settings.choice import choose_provider
@@ -91,6 +93,7 @@ async def open_container(
                 clock=container.clock(),
             )
         )
+        container.surroundings.override(surroundings_of(home.path, environ))
         container.identity.override(
             Identity(
                 instance=instance,
@@ -103,4 +106,5 @@ async def open_container(
         )
         override(container)
         container.check_dependencies()
+        await open_channels(stack, container.remote_channels())
         yield container, takeover

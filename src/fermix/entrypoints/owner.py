@@ -12,7 +12,6 @@ import anyio
 import anyio.to_thread
 from anyio.abc import TaskStatus
 
-from fermix.application.gateway.health import LEDGER
 from fermix.application.gateway.serve import serve
 from fermix.application.operations.control import Operations
 from fermix.application.ports.control import OwnerKind
@@ -38,6 +37,10 @@ _log = logging.getLogger("fermix.owner")
 
 HANDOVER_LIMIT = timedelta(seconds=60)
 """How long a daemon waits for a command that answers in-process to finish and leave."""
+
+
+LEDGER_FILE = "ledger_file"
+"""The component that stands for what is on disk already; that writes succeed does not heal it."""
 
 
 async def own(
@@ -158,6 +161,7 @@ async def _serve(
             [socket, http] if kind is OwnerKind.DAEMON else [socket],
             settings=container.serve_settings(),
             stopping=operations.stopping,
+            answered=operations.ask_operation.idle,
         )
     finally:
         remove_daemon_file(home.path, operations.identity.instance)
@@ -216,7 +220,7 @@ async def _check_file(container: Container) -> None:
         await container.ledger().quick_check()
     except LedgerDamaged as exc:
         _log.error("ledger.damaged", extra={"cause": str(exc)})
-        container.board().failing(LEDGER, str(exc))
+        container.board().failing(LEDGER_FILE, str(exc))
 
 
 async def _stop_on_signal(

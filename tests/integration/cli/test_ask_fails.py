@@ -171,7 +171,10 @@ def test_a_daemon_that_dies_in_mid_ask_is_told_with_status_1(home: Path) -> None
             assert control.holding.wait(PATIENCE_SECONDS)
         status, out, err = ended(process)
     assert (status, out) == (1, "")
-    assert err == "fermix: The daemon closed the connection before it had answered.\n"
+    assert err == (
+        "fermix: The request was interrupted and will not be run again. "
+        "The daemon closed the connection before it had answered.\n"
+    )
     assert len(control.asked) == 1
 
 

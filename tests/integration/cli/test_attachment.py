@@ -145,7 +145,10 @@ def test_a_question_that_was_taken_is_never_asked_again(home: Path) -> None:
     with owner_that_ends(home, reply=b'{"id": "1", "event": {"type": "accepted", "turn": 5}}\n'):
         status, out, err = asked(home, foreground)
     assert (status, out) == (1, "")
-    assert err == "fermix: The daemon closed the connection before it had answered.\n"
+    assert err == (
+        "fermix: The request was interrupted and will not be run again. "
+        "The daemon closed the connection before it had answered.\n"
+    )
     assert foreground.owned == 0
 
 

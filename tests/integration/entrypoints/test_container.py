@@ -6,6 +6,7 @@ from pathlib import Path
 
 import anyio
 import anyio.to_thread
+import apsw
 import pytest
 
 from fermix.application.operations.control import Operations
@@ -20,6 +21,8 @@ from fermix.application.ports.control import (
 from fermix.domain.ids import ChannelName
 from fermix.entrypoints.channels import doors
 from fermix.entrypoints.container import Container
+from fermix.entrypoints.endings import GatewayCrashed
+from fermix.entrypoints.in_process import own_home
 from fermix.entrypoints.lifespan import open_container
 from fermix.entrypoints.owner import own
 from fermix.entrypoints.preparation import prepare
@@ -158,3 +161,22 @@ async def test_status_and_stop_go_over_the_socket(tmp_path: Path) -> None:
             assert operations.identity.instance in said
             with anyio.fail_after(5):
                 await operations.stopping.wait()
+
+
+def test_a_bug_in_the_gateway_is_a_sentence_for_people_and_a_traceback_in_the_log(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    environ = {"HOME": str(tmp_path)}
+    with own_home(home, environ, verbose=False):
+        pass
+    ledger = apsw.Connection(str(home / "ledger.db"))
+    ledger.execute("ALTER TABLE lanes RENAME COLUMN served TO gone")
+    ledger.close()
+    with pytest.raises(GatewayCrashed, match="failed unexpectedly") as crashed:
+        run_until_it_ends(home, environ)
+    assert str(home / "logs" / "fermix.log") in str(crashed.value)
+    assert "no such column" in (home / "logs" / "fermix.log").read_text()
+
+
+def run_until_it_ends(home: Path, environ: dict[str, str]) -> None:
+    with own_home(home, environ, verbose=False):
+        pass

@@ -2,8 +2,8 @@ import os
 import re
 import socket
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -12,17 +12,13 @@ import httpx
 import pytest
 
 from fermix.application.ports.control import (
-    AskEvent,
-    AskRequest,
     ChannelHealth,
     ChannelStatus,
     Health,
     Identity,
     OwnerKind,
-    Principal,
     ProviderHealth,
     Readiness,
-    Status,
 )
 from fermix.infrastructure.http.listening import CannotListen, PortTaken
 from fermix.infrastructure.http.server import serve_http
@@ -58,17 +54,6 @@ class _Gateway:
         if self.hangs:
             await self.never.wait()
         return self.health_now
-
-    async def status(self) -> Status:
-        raise AssertionError("nobody asks for it over HTTP")
-
-    def ask(
-        self, request: AskRequest, principal: Principal
-    ) -> AbstractAsyncContextManager[AsyncIterator[AskEvent]]:
-        raise AssertionError(f"nobody asks over HTTP: {request} {principal}")
-
-    async def stop(self, principal: Principal) -> None:
-        raise AssertionError(f"nobody stops it over HTTP: {principal}")
 
 
 @asynccontextmanager

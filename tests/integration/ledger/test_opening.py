@@ -56,6 +56,12 @@ def test_every_pragma_reads_back_as_set(path: Path) -> None:
         writing.close()
 
 
+def test_statements_are_planned_once_and_not_for_every_value(path: Path) -> None:
+    for connection in open_both(path):
+        assert connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, -1) == 1
+        connection.close()
+
+
 def test_every_table_is_strict_and_the_file_carries_our_marks(path: Path) -> None:
     for connection in open_both(path):
         connection.close()

@@ -31,6 +31,9 @@ from fermix.application.ports.control import (
     Readiness,
     Status,
 )
+from fermix.application.ports.conversations import ConversationSummary
+from fermix.application.ports.lane_control import QueueReport, Resolution, ResolveEnd, ResolveRequest
+from fermix.application.ports.queue_listing import QueueListing
 from fermix.domain.events import Numbered, TextDelta, TurnEvent, TurnStarted
 from fermix.domain.ids import TurnId
 from fermix.domain.turn import Outcome
@@ -70,10 +73,34 @@ def echo(request: AskRequest) -> Sequence[Step]:
     return answer(request.text)
 
 
+DONE = Resolution(end=ResolveEnd.RESOLVED, text="Done.", turn=TurnId(7))
+
+
+@dataclass(kw_only=True)
+class ScriptedLanes:
+    """Conversations and a queue as the test wants them; remembers what was to be resolved."""
+
+    found: tuple[ConversationSummary, ...] = ()
+    listing: QueueListing = field(default_factory=QueueListing)
+    resolution: Resolution = DONE
+    requests: list[ResolveRequest] = field(default_factory=list[ResolveRequest])
+
+    async def sessions(self, *, limit: int) -> tuple[ConversationSummary, ...]:
+        return self.found[:limit]
+
+    async def queue(self) -> QueueReport:
+        return QueueReport(at=datetime(2026, 5, 1, 12, tzinfo=UTC), listing=self.listing)
+
+    async def resolve(self, request: ResolveRequest) -> Resolution:
+        self.requests.append(request)
+        return self.resolution
+
+
 @dataclass(kw_only=True)
 class ScriptedControl:
     """The control port. Remembers what was asked and how each asker left; `ledger` is why its ledger fails."""
 
+    lanes: ScriptedLanes = field(default_factory=ScriptedLanes)
     script: Script = echo
     ledger: Exception | None = None
     kind: OwnerKind = OwnerKind.DAEMON

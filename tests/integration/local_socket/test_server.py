@@ -10,6 +10,7 @@ import pytest
 
 from fermix.application.ports.control import AskAccepted, AskEnded, PrincipalCapability
 from fermix.infrastructure.local_socket.limits import SocketLimits
+from fermix.infrastructure.local_socket.protocol import VERSION
 from fermix.infrastructure.local_socket.server import SocketUnavailable
 from tests.integration.local_socket.raw_client import ASK, holding, raw_client, still_answers
 from tests.integration.local_socket.scripted_control import PATIENCE_SECONDS, ScriptedControl, served
@@ -38,7 +39,7 @@ def test_several_requests_are_answered_one_after_another_on_one_connection(
         stopped = client.read()
     assert [reply["id"] for reply in replies] == ["a", "b", "c"]
     assert replies[0]["result"]["instance"] == "instance-1"
-    assert replies[0]["result"]["protocol"] == "1.0"
+    assert replies[0]["result"]["protocol"] == VERSION
     assert replies[1]["result"]["waiting"] == 2
     assert replies[2]["result"]["failures"] == ["telegram"]
     assert (ended["id"], ended["result"]["text"]) == ("d", "hello")

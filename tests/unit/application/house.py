@@ -24,6 +24,7 @@ from fermix.application.ports.channel import (
     Inbox,
     Offered,
     OutgoingPart,
+    Typing,
 )
 from fermix.application.ports.model import Model
 from fermix.application.ports.tools import Tool
@@ -31,6 +32,7 @@ from fermix.application.ports.turns import Turns
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
+from fermix.application.turns.typing import ShowTyping
 from fermix.domain.authorization import ChannelAccess, Policies
 from fermix.domain.ids import AccountId, ChannelName, PlatformMessageId, UserId
 from fermix.domain.lane import QueueLimits
@@ -59,6 +61,7 @@ class TestChannel:
     faults: list[ChannelError | Exception] = field(default_factory=list)
     arrived: anyio.Event = field(default_factory=anyio.Event)
     gate: anyio.Event | None = None
+    typing: Typing | None = None
     account: AccountId = ACCOUNT
     features: ChannelFeatures = field(default_factory=ChannelFeatures)
 
@@ -146,12 +149,13 @@ def build(
     ledger: MemoryLedger | None = None,
     time_limit: timedelta = timedelta(seconds=900),
     wrap_turns: Callable[[Turns], Turns] = lambda turns: turns,
+    typing: Typing | None = None,
 ) -> House:
     clock = StoppedClock()
     ids = CountedIds()
     ledger = ledger or MemoryLedger(clock=clock, ids=ids, limits=limits)
     turns = wrap_turns(ledger.turns)
-    channel, cli = TestChannel(), CliChannel()
+    channel, cli = TestChannel(typing=typing), CliChannel()
     channels: dict[ChannelName, Channel] = {TEST: channel, CLI_CHANNEL: cli}
     policies = Movable(allow())
     events = TurnEvents()
@@ -167,6 +171,7 @@ def build(
             toolbox=Toolbox(tools),
             models=OneModel(model),  # type: ignore[arg-type]  # answers `primary` with a profile
             settings=TurnSettings(persona=Persona(), time_limit=time_limit),
+            typing=ShowTyping(channels=channels, clock=clock),
             observe=board.provider,
         ),
         settle=settle,

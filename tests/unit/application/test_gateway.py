@@ -198,6 +198,8 @@ async def test_too_much_waiting_is_told_once_and_commands_still_pass() -> None:
         model.gate = anyio.Event()
         for number in range(6):
             await house.write(f"again{number}", id=f"a{number}")
+            await settled()
+            await settled()
         await house.channel.has_sent(6)
         assert [p.body.text for p in house.channel.sent].count(wording.TOO_MUCH_WAITING_HERE) == 2
 
@@ -246,6 +248,23 @@ async def test_stop_ends_everything_everywhere_at_once() -> None:
         await settled()
         assert len(house.channel.sent) == 2
         assert "three" not in model.asked
+
+
+async def test_a_stopped_answer_that_still_waits_to_be_sent_never_leaves() -> None:
+    async with running(build(opened())) as house:
+        house.channel.gate = anyio.Event()
+        for number in range(17):
+            chat = f"c{number}"
+            await house.write(f"n{number}", id=f"m{number}", chat_id=chat, reply_target=chat)
+            await settled()
+        await house.write("/stop", id="s", chat_id="c99", reply_target="c99")
+        await settled()
+        house.channel.gate.set()
+        sent = await house.channel.has_sent(17)
+        await settled()
+        assert len(house.channel.sent) == 17
+        assert wording.stopped(running=0, waiting=0) in sent
+        assert "re: n16" not in sent
 
 
 @pytest.mark.requirement("command.new.clears_window", "command.clear.is_new")
@@ -555,7 +574,10 @@ async def test_a_terminal_gets_the_whole_answer_and_its_route() -> None:
         )
         again = (await asked(house, "hello"))[-1]
         assert isinstance(again, AskEnded)
-        assert again.end is AskEnd.REFUSED
+        assert again.end is AskEnd.INTERRUPTED
+        other = (await asked(house, "something else"))[-1]
+        assert isinstance(other, AskEnded)
+        assert other.end is AskEnd.REFUSED
 
 
 @pytest.mark.requirement("command.works_everywhere")

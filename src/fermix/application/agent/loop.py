@@ -8,8 +8,10 @@ from dataclasses import dataclass
 
 import anyio
 
+from fermix.application.agent.arguments import kept_arguments
 from fermix.application.agent.journal import Journal
 from fermix.application.agent.toolbox import Toolbox
+from fermix.application.ports.ledger_errors import LedgerError
 from fermix.application.ports.model import Model, ModelError, ModelRequest, ToolCall, ToolDefinition
 from fermix.application.ports.tools import ToolContext, ToolResult
 from fermix.domain import wording
@@ -98,18 +100,25 @@ class AgentLoop:
                 provider=task.model.profile.provider,
                 provider_state=answer.provider_state,
             )
-            results = await self._run_calls(task, answer.tool_calls, detector) if calls else []
-            task.transcript.extend((said, *results))
             if not calls:
+                task.transcript.append(said)
                 return AgentAnswer(text=answer.text)
+            results, stuck = await self._run_calls(task, answer.tool_calls, detector)
+            task.transcript.extend((said, *results))
+            if stuck:
+                raise ModelError(Failure(kind=FailureKind.LOOPING))
         raise ModelError(
             Failure(kind=FailureKind.STEP_LIMIT, detail=wording.step_limit(self._max_iterations))
         )
 
     async def _run_calls(
         self, task: AgentTask, calls: Sequence[ToolCall], detector: LoopDetector
-    ) -> list[HistoryEntry]:
-        """Run the calls of one answer: neighbours that only read at the same time, others one by one."""
+    ) -> tuple[list[HistoryEntry], bool]:
+        """Run the calls of one answer: neighbours that only read at the same time, others one by one.
+
+        Returns:
+            Their results, and whether the same failure has come too often.
+        """
         results: dict[int, ToolResult] = {}
         warned = False
         for call in calls:
@@ -132,10 +141,13 @@ class AgentLoop:
             if len(group) == 1:
                 await _run_into(results, position, calls[position], task)
             else:
-                async with anyio.create_task_group() as together:
-                    for index in group:
-                        together.start_soon(_run_into, results, index, calls[index], task)
+                await _run_together(results, group, calls, task)
             position = group[-1] + 1
+        stuck = False
+        for index, call in enumerate(calls):
+            error = results[index].text if results[index].failed else None
+            verdict = detector.returned(call.name, call.arguments, error=error)
+            stuck = stuck or verdict is LoopVerdict.KILL
         entries: list[HistoryEntry] = [
             ToolEntry(call_id=call.call_id, name=call.name, text=results[index].text)
             for index, call in enumerate(calls)
@@ -144,7 +156,7 @@ class AgentLoop:
             entries.append(
                 MarkerEntry(text="[The same call was made three times in a row. Try another way.]")
             )
-        return entries
+        return entries, stuck
 
 
 async def _run_into(results: dict[int, ToolResult], index: int, call: ToolCall, task: AgentTask) -> None:
@@ -152,6 +164,26 @@ async def _run_into(results: dict[int, ToolResult], index: int, call: ToolCall, 
     result = await task.toolbox.run(call, task.context, task.journal)
     task.report(ToolFinished(call_id=call.call_id, name=call.name, failed=result.failed))
     results[index] = result
+
+
+async def _run_together(
+    results: dict[int, ToolResult], group: range, calls: Sequence[ToolCall], task: AgentTask
+) -> None:
+    """Run calls at the same time; the first error of the ledger ends them all and is raised as it is."""
+    broken: list[LedgerError] = []
+
+    async def run(index: int, scope: anyio.CancelScope) -> None:
+        try:
+            await _run_into(results, index, calls[index], task)
+        except LedgerError as exc:
+            broken.append(exc)
+            scope.cancel()
+
+    async with anyio.create_task_group() as together:
+        for index in group:
+            together.start_soon(run, index, together.cancel_scope)
+    if broken:
+        raise broken[0]
 
 
 def _group(calls: Sequence[ToolCall], start: int, task: AgentTask) -> range:
@@ -164,16 +196,7 @@ def _group(calls: Sequence[ToolCall], start: int, task: AgentTask) -> range:
 
 
 def _record(call: ToolCall) -> CallRecord:
-    """The call as it is kept: arguments that are no JSON object would poison every later request."""
-    return CallRecord(call_id=call.call_id, name=call.name, arguments=_object_text(call.arguments))
-
-
-def _object_text(arguments: str) -> str:
-    try:
-        value = json.loads(arguments or "{}")
-    except (ValueError, RecursionError):
-        return "{}"
-    return (arguments or "{}") if isinstance(value, dict) else "{}"
+    return CallRecord(call_id=call.call_id, name=call.name, arguments=kept_arguments(call.arguments))
 
 
 def _measure(entry: HistoryEntry) -> int:
@@ -184,7 +207,7 @@ def _measure(entry: HistoryEntry) -> int:
             written = text + name + call_id
         case _:
             written = entry.text
-    return TOKENS_PER_ENTRY + math.ceil(len(written.encode()) / BYTES_PER_TOKEN)
+    return TOKENS_PER_ENTRY + math.ceil(len(written.encode(errors="surrogatepass")) / BYTES_PER_TOKEN)
 
 
 def fit_to_window(
@@ -203,7 +226,11 @@ def fit_to_window(
     if window is None:
         return (*history, *turn)
     schemas: list[Mapping[str, object]] = [tool.parameters for tool in tools]
-    fixed = len(system.encode()) + len(json.dumps(schemas)) + sum(len(tool.description) for tool in tools)
+    fixed = (
+        len(system.encode(errors="surrogatepass"))
+        + len(json.dumps(schemas))
+        + sum(len(tool.description) for tool in tools)
+    )
     reserve = model.profile.max_output_tokens or window // 8
     budget = window - reserve - math.ceil(fixed / BYTES_PER_TOKEN) - sum(_measure(entry) for entry in turn)
     kept = cut_to_budget([*history, UserEntry(text="")], budget=budget, measure=_measure)[:-1]

@@ -1,9 +1,9 @@
 """The capabilities of one process with their code, and running one call of a turn that may use it."""
 
-import json
 import logging
 from collections.abc import Iterable
 
+from fermix.application.agent.arguments import BadArguments, read_arguments
 from fermix.application.agent.journal import Journal
 from fermix.application.ports.ledger_errors import LedgerError
 from fermix.application.ports.model import ToolCall, ToolDefinition
@@ -61,13 +61,9 @@ class Toolbox:
         if not context.scope.allows(tool.capability):
             return _refused(call, f"The tool {call.name!r} is not available in this conversation.")
         try:
-            arguments = json.loads(call.arguments or "{}")
-        except (ValueError, RecursionError) as exc:
-            return _refused(
-                call, f"The arguments are not valid JSON ({exc}): {call.arguments[:200]!r}. Nothing was run."
-            )
-        if not isinstance(arguments, dict):
-            return _refused(call, "The arguments must be a JSON object. Nothing was run.")
+            arguments = read_arguments(call.arguments)
+        except BadArguments as exc:
+            return _refused(call, f"{exc} Nothing was run.")
         capability = tool.capability
         step = await journal.begin(capability, call) if capability.journalled else None
         try:

@@ -22,7 +22,12 @@ from fermix.domain.delivery import Part, TextPart
 from fermix.domain.ids import TurnId
 from fermix.domain.message import InboundMessage
 
-HELP = CommandSpec(name="help", description="List the commands you may use", gate=Gate.ANY_AUTHORIZED)
+HELP = CommandSpec(
+    name="help",
+    aliases=("start",),  # what Telegram sends for whoever opens a chat with the bot
+    description="List the commands you may use",
+    gate=Gate.ANY_AUTHORIZED,
+)
 WHOAMI = CommandSpec(
     name="whoami",
     description="Show your user id on this channel, as used for authorization",

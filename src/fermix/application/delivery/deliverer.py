@@ -3,12 +3,11 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from datetime import datetime, timedelta
 
 import anyio
 
-from fermix.application.patience import until_stored
+from fermix.application.patience import Waits, nobody_waits, until_stored
 from fermix.application.ports.channel import (
     Channel,
     ChannelError,
@@ -48,16 +47,25 @@ class Deliverer:
     """The only place that sends again. One chain per target, so that parts of one place never overtake."""
 
     def __init__(
-        self, *, outbox: Outbox, channels: Mapping[ChannelName, Channel], clock: Clock, ids: Ids
+        self,
+        *,
+        outbox: Outbox,
+        channels: Mapping[ChannelName, Channel],
+        clock: Clock,
+        ids: Ids,
+        waits: Waits = nobody_waits,
     ) -> None:
         self._outbox = outbox
         self._channels = channels
         self._clock = clock
         self._ids = ids
+        self._waits = waits
         self._wakeup = Wakeup(clock)
         self._ready: deque[SendingPart] = deque()
         self._notices: deque[tuple[Target, str]] = deque(maxlen=MAX_NOTICES)
         self._not_sent: dict[PartId, int] = {}
+        self._unsent: dict[PartId, TurnId | None] = {}
+        self._withdrawn: set[PartId] = set()
         self._open: dict[TurnId, int] = {}
         self._on_delivered: dict[TurnId, OnDelivered] = {}
         self._slots = anyio.CapacityLimiter(MAX_SENDS)
@@ -67,7 +75,9 @@ class Deliverer:
 
     def submit(self, parts: Iterable[SendingPart]) -> None:
         """Send these now; each is already marked as on its way in the ledger, so at most one per target."""
-        self._ready.extend(parts)
+        for part in parts:
+            self._unsent[part.part] = part.turn
+            self._ready.append(part)
         self._wakeup.wake()
 
     def expect(self, turn: TurnId, parts: int, on_delivered: OnDelivered) -> None:
@@ -80,16 +90,23 @@ class Deliverer:
 
     def withdrawn(self, turn: TurnId) -> None:
         """A turn was ended and its parts withdrawn: nobody is called back, and what stood behind them goes."""
+        self._withdrawn.update(part for part, owner in self._unsent.items() if owner == turn)
         self._open.pop(turn, None)
         self._on_delivered.pop(turn, None)
-        self._look_at(self._clock.now())
+        self.look()
 
     def all_withdrawn(self) -> None:
         """The parts of all turns were withdrawn: their deliveries end here, and what stood behind them goes."""
+        self._withdrawn.update(part for part, owner in self._unsent.items() if owner is not None)
         self._open.clear()
+        self._not_sent.clear()  # most of these never come back; the others begin their pauses anew
         callbacks, self._on_delivered = self._on_delivered, {}
         for turn, on_delivered in callbacks.items():
             on_delivered(turn)
+        self.look()
+
+    def look(self) -> None:
+        """Look for due parts: a command may have withdrawn what held others back."""
         self._look_at(self._clock.now())
 
     def say(self, target: Target, text: str) -> None:
@@ -121,16 +138,23 @@ class Deliverer:
                     tasks.start_soon(self._send_notice, *self._notices.popleft())
 
     async def _take_due(self) -> None:
+        self._due = None
+        self._sending += 1
         try:
             due = await self._outbox.due(channels=frozenset(self._channels), limit=MAX_SENDS * 4)
         except LedgerUnavailable as exc:
             _log.warning("delivery.outbox_waits", extra={"cause": str(exc) or type(exc).__name__})
-            self._due = self._clock.now() + _PAUSE
+            self._waits(str(exc) or type(exc).__name__)
+            self._look_at(self._clock.now() + _PAUSE)
             return
-        self._ready.extend(due.parts)
-        self._due = due.next_due
+        finally:
+            self._rest()
+        if due.next_due is not None:
+            self._look_at(due.next_due)
+        self.submit(due.parts)
 
     def _look_at(self, instant: datetime) -> None:
+        """Look no later than `instant`: whoever asks for an earlier look while one is under way keeps it."""
         self._due = instant if self._due is None else min(self._due, instant)
         self._wakeup.wake()
 
@@ -149,14 +173,26 @@ class Deliverer:
 
     async def _send_one(self, part: SendingPart) -> SendingPart | None:
         async with self._slots:
-            end = await self._attempt(part)
-        following = await until_stored(self._clock, "delivery", lambda: self._outbox.done(part.part, end))
+            end = await self._attempt(part) if self._still_wanted(part) else NotDelivered(error="withdrawn")
+        following = await until_stored(
+            self._clock, "delivery", lambda: self._outbox.done(part.part, end), waits=self._waits
+        )
+        if following is not None:
+            self._unsent[following.part] = following.turn
         if isinstance(end, RetryAt):
             self._look_at(end.when)
         else:
             self._not_sent.pop(part.part, None)
             self._part_ended(part.turn)
         return following
+
+    def _still_wanted(self, part: SendingPart) -> bool:
+        """Whether nothing withdrew the part while it waited to be sent."""
+        self._unsent.pop(part.part, None)
+        if part.part not in self._withdrawn:
+            return True
+        self._withdrawn.discard(part.part)
+        return False
 
     def _part_ended(self, turn: TurnId | None) -> None:
         if turn is None or turn not in self._open:
@@ -231,14 +267,14 @@ class Deliverer:
                     await channel.send(
                         OutgoingPart(target=target, body=TextPart(text=text), nonce=self._ids.new())
                     )
-        except (ChannelError, TimeoutError, KeyError) as exc:
+        except (ChannelError, TimeoutError) as exc:
             _log.warning("delivery.notice_failed", extra={"channel": target.channel, "cause": _cause(exc)})
+        except Exception:  # noqa: BLE001  # as for parts: an adapter's bug must not end the gateway
+            _log.exception("delivery.adapter_failed", extra={"channel": target.channel})
         finally:
             self._rest()
 
 
 def _cause(exc: BaseException) -> str:
-    text = ""
-    with suppress(ValueError):
-        text = str(exc)
-    return f"{type(exc).__name__}: {text}"[:500]
+    """What is kept of a failure. Only the errors of the port promise to hold no secret and no text."""
+    return f"{type(exc).__name__}: {exc}"[:500] if isinstance(exc, ChannelError) else type(exc).__name__

@@ -55,6 +55,7 @@ class Dispatcher:
         self._claims: dict[TurnId, ClaimedTurn] = {}
         self._stopped: set[TurnId] = set()
         self._claiming = True
+        self._looking = False
         self._idle = anyio.Event()
 
     def wake(self) -> None:
@@ -72,27 +73,34 @@ class Dispatcher:
             self._end(turn, Outcome.CANCELLED)
         self.wake()
 
-    def cancel(self, turns: Iterable[TurnId]) -> None:
-        """Cancel the tasks of turns the ledger has already ended.
+    def cancel(self, turns: Iterable[TurnId], *, text: str = "") -> None:
+        """Cancel the tasks of turns the ledger has already ended, and tell their watchers `text`.
 
         A stop may be committed between a claim's commit and its task; such a turn is not started at all.
         """
         for turn in turns:
             scope = self._running.get(turn)
-            if scope is None:
-                self._stopped.add(turn)
-                self._end(turn, Outcome.INTERRUPTED)
-            else:
+            self._end(turn, Outcome.INTERRUPTED, text)
+            if scope is not None:
                 scope.cancel()
+            elif self._looking:
+                self._stopped.add(turn)
 
-    def _end(self, turn: TurnId, outcome: Outcome) -> None:
-        self._events.publish(turn, TurnSettled(outcome=outcome, text=""))
+    def _end(self, turn: TurnId, outcome: Outcome, text: str = "") -> None:
+        self._events.publish(turn, TurnSettled(outcome=outcome, text=text))
         self._events.publish(turn, TurnCompleted(outcome=outcome))
 
+    def watched_unstarted(self) -> tuple[TurnId, ...]:
+        """Turns that somebody waits for and that have not started."""
+        return tuple(turn for turn in self._events.unstarted() if turn not in self._running)
+
     def stop_claiming(self) -> None:
-        """Start nothing more; what runs goes on."""
+        """Start nothing more but what is being claimed at this moment; what runs goes on."""
         self._claiming = False
-        if not self._running:
+        self._look_whether_idle()
+
+    def _look_whether_idle(self) -> None:
+        if not (self._claiming or self._looking or self._running):
             self._idle.set()
 
     async def drained(self) -> None:
@@ -111,18 +119,21 @@ class Dispatcher:
         free = self._slots - len(self._running)
         if free <= 0 or not self._claiming:
             return None
+        self._looking = True
         try:
             claims = await self._turns.claim(limit=free, channels=self._channels)
+            for claim in claims.turns:
+                if claim.turn not in self._stopped:
+                    self._running[claim.turn] = anyio.CancelScope()
+                    self._claims[claim.turn] = claim
+                    tasks.start_soon(self._run_one, claim, name=f"turn {claim.turn}")
         except LedgerUnavailable as exc:
             _log.warning("dispatcher.claim_waits", extra={"cause": str(exc) or type(exc).__name__})
             return self._clock.now() + _PAUSE
-        for claim in claims.turns:
-            if claim.turn in self._stopped:
-                self._stopped.discard(claim.turn)
-                continue
-            self._running[claim.turn] = anyio.CancelScope()
-            self._claims[claim.turn] = claim
-            tasks.start_soon(self._run_one, claim, name=f"turn {claim.turn}")
+        finally:
+            self._looking = False
+            self._stopped.clear()
+            self._look_whether_idle()
         return claims.next_due
 
     async def _run_one(self, claim: ClaimedTurn) -> None:
@@ -132,13 +143,11 @@ class Dispatcher:
                 await self._run_turn(claim)
             if scope.cancelled_caught:
                 _log.info("turn.cancelled", extra={"turn": claim.turn})
-                self._end(claim.turn, Outcome.INTERRUPTED)
         finally:
             del self._running[claim.turn]
             self._claims.pop(claim.turn, None)
             self._wakeup.wake()
-            if not self._claiming and not self._running:
-                self._idle.set()
+            self._look_whether_idle()
 
     def claims(self) -> tuple[ClaimedTurn, ...]:
         """The turns that run now."""

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import assert_never
+from typing import TypeGuard, assert_never
 
 import anyio
 
@@ -30,6 +30,7 @@ from fermix.application.ports.admissions import (
     Accepted,
     Admissions,
     AdmitResult,
+    CommandEffect,
     Conflict,
     CursorMove,
     Duplicate,
@@ -38,7 +39,7 @@ from fermix.application.ports.admissions import (
 )
 from fermix.application.ports.channel import Offered, Verdict
 from fermix.application.ports.clock import Clock
-from fermix.application.ports.ledger_errors import LedgerUnavailable
+from fermix.application.ports.ledger_errors import LedgerFull, LedgerUnavailable
 from fermix.application.ports.policies import PolicySource
 from fermix.domain import wording
 from fermix.domain.commands import ParsedCommand, parse_command
@@ -68,12 +69,14 @@ class Receipt:
 
     Attributes:
         turn: the turn it asks for, when it was accepted (now or before) as one.
+        effect: what a command did inside the commit, when it was accepted as one.
         parts: how many reply parts were committed with it.
         notice: what its sender is told at once, without a row.
     """
 
     verdict: Verdict
     turn: TurnId | None = None
+    effect: CommandEffect | None = None
     parts: int = 0
     notice: str | None = None
 
@@ -125,8 +128,13 @@ class Gateway:
             walk(Candidate(door=door, offered=item, policies=policies, memory=self._memory))
             for item in offered
         ]
-        with anyio.CancelScope(shield=True):
-            receipts = await self._commit(steps, cursor)
+        try:
+            with anyio.CancelScope(shield=True):
+                receipts = await self._commit(steps, cursor)
+        except BaseException:
+            for step in steps:
+                self._conclude(step, Receipt(verdict=Verdict.UNAVAILABLE))
+            raise
         for step, receipt in zip(steps, receipts, strict=True):
             self._conclude(step, receipt)
         return tuple(
@@ -139,29 +147,48 @@ class Gateway:
         )
 
     async def _commit(self, steps: list[Candidate | Ended], cursor: CursorMove | None) -> list[Receipt]:
-        edits = [step for step in steps if isinstance(step, Ended) and isinstance(step.ending, Edit)]
-        batch = [step.admission for step in steps if isinstance(step, Candidate) and step.admission]
         if not self._open:
-            return [self._unavailable(step) for step in steps]
+            return [self._unavailable(step, wording.RESTARTING) for step in steps]
+        edits = [step for step in steps if _is_edit(step)]
+        batch = [step.admission for step in steps if isinstance(step, Candidate) and step.admission]
         try:
             results = iter(
                 await self._admissions.admit(batch, cursor=None if edits else cursor)
                 if batch or (cursor and not edits)
                 else ()
             )
-            for edit in edits:
-                await self._amend(edit.candidate)
-            if edits and cursor is not None:
-                await self._admissions.admit((), cursor=cursor)
         except LedgerUnavailable as exc:
-            cause = str(exc) or type(exc).__name__
-            _log.warning("gateway.admission_unavailable", extra={"cause": cause})
-            self._board.failing(LEDGER, cause)
-            return [self._unavailable(step) for step in steps]
-        return [
+            text = self._not_stored(exc)
+            return [self._unavailable(step, text) for step in steps]
+        receipts = [
             self._after(step, next(results)) if isinstance(step, Candidate) else self._ended(step)
             for step in steps
         ]
+        return await self._amend_all(steps, receipts, cursor) if edits else receipts
+
+    async def _amend_all(
+        self, steps: list[Candidate | Ended], receipts: list[Receipt], cursor: CursorMove | None
+    ) -> list[Receipt]:
+        """Apply the edits of a list whose other messages are stored, then move its cursor."""
+        try:
+            for step in steps:
+                if _is_edit(step):
+                    await self._amend(step.candidate)
+            if cursor is not None and all(receipt.verdict is not Verdict.FULL for receipt in receipts):
+                await self._admissions.admit((), cursor=cursor)
+        except LedgerUnavailable as exc:
+            text = self._not_stored(exc)
+            return [
+                self._unavailable(step, text) if _is_edit(step) else receipt
+                for step, receipt in zip(steps, receipts, strict=True)
+            ]
+        return receipts
+
+    def _not_stored(self, exc: LedgerUnavailable) -> str:
+        cause = str(exc) or type(exc).__name__
+        _log.warning("gateway.admission_unavailable", extra={"cause": cause})
+        self._board.failing(LEDGER, cause)
+        return wording.DISK_FULL if isinstance(exc, LedgerFull) else wording.NOT_STORED
 
     async def _amend(self, candidate: Candidate) -> None:
         message = candidate.known
@@ -169,15 +196,14 @@ class Gateway:
         if not isinstance(parsed, ParsedCommand) or find_command(parsed.name) is None:
             await self._admissions.amend(message, key=message.key)
 
-    def _unavailable(self, step: Candidate | Ended) -> Receipt:
+    def _unavailable(self, step: Candidate | Ended, text: str) -> Receipt:
         """Nothing was stored: whoever would never offer it again is told."""
-        if isinstance(step, Ended) and not isinstance(step.ending, Edit):
-            return self._ended(step)
-        candidate = step.candidate if isinstance(step, Ended) else step
-        features = candidate.door.features
-        if features.offers_again or features.webhook or isinstance(step, Ended):
+        if isinstance(step, Ended):
+            return Receipt(verdict=Verdict.UNAVAILABLE) if _is_edit(step) else self._ended(step)
+        features = step.door.features
+        if features.offers_again or features.webhook:
             return Receipt(verdict=Verdict.UNAVAILABLE)
-        return self._notice(candidate, wording.RESTARTING, Verdict.UNAVAILABLE)
+        return self._notice(step, text, Verdict.UNAVAILABLE)
 
     def _notice(self, candidate: Candidate, text: str, verdict: Verdict) -> Receipt:
         self._deliverer.say(target_of(candidate.known, thread=candidate.thread), text)
@@ -227,9 +253,11 @@ class Gateway:
                 if isinstance(effect, Stopped):
                     self._dispatcher.stopped(effect.report)
                     self._deliverer.all_withdrawn()
+                elif effect is not None:
+                    self._deliverer.look()
                 self._deliverer.submit(parts)
                 self._dispatcher.wake()
-                return Receipt(verdict=Verdict.ACCEPTED, turn=turn, parts=replies)
+                return Receipt(verdict=Verdict.ACCEPTED, turn=turn, effect=effect, parts=replies)
             case Duplicate(turn=turn):
                 return Receipt(verdict=Verdict.DUPLICATE, turn=turn)
             case Conflict():
@@ -259,6 +287,10 @@ class Gateway:
         candidate = step.candidate if isinstance(step, Ended) else step
         if candidate.noted:
             self._memory.decide(origin_of(candidate.known), candidate.known.key, receipt.verdict)
+
+
+def _is_edit(step: Candidate | Ended) -> TypeGuard[Ended]:
+    return isinstance(step, Ended) and isinstance(step.ending, Edit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,21 +26,24 @@ LEDGER = "ledger"
 
 
 class HealthBoard:
-    """Holds the state of each component as last reported; overall health is derived, never stored."""
+    """Holds the state of each component as last reported; overall health is derived, never stored.
+
+    `required` names the channels that the owner enabled in so many words: that one of them lacks set-up counts.
+    """
 
     def __init__(
-        self, *, providers: Callable[[], Iterable[ProviderHealth]], channels: Iterable[ChannelHealth]
+        self,
+        *,
+        providers: Callable[[], Iterable[ProviderHealth]],
+        channels: Iterable[ChannelHealth],
+        required: Iterable[str] = (),
     ) -> None:
         self._providers = providers
         self._channels = {channel.name: channel for channel in channels}
         self._required = {
             channel.name for channel in self._channels.values() if channel.status is ChannelStatus.READY
-        }
+        } | set(required)
         self._failures: dict[str, str] = {}
-
-    def require(self, channel: str) -> None:
-        """The owner enabled this channel in so many words: that it lacks set-up counts for overall health."""
-        self._required.add(channel)
 
     def channel(self, health: ChannelHealth) -> None:
         """Report a channel's state."""
@@ -49,6 +52,10 @@ class HealthBoard:
     def failing(self, component: str, detail: str) -> None:
         """Report that a component (`ledger`, `http`, …) does not work now."""
         self._failures[component] = detail
+
+    def ledger_waits(self, detail: str) -> None:
+        """Report that something already done cannot be written down now."""
+        self.failing(LEDGER, detail)
 
     def is_failing(self, component: str) -> bool:
         """Whether the last report of a component was that it does not work."""

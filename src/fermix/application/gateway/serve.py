@@ -1,7 +1,7 @@
 """The running gateway: what is started in which order, and how it ends."""
 
 import logging
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -28,6 +28,9 @@ _log = logging.getLogger("fermix.gateway")
 SWEEP_EVERY = timedelta(hours=1)
 SWEEP_ROWS = 500
 PROBE_EVERY = timedelta(seconds=5)
+
+LAST_RESULT_SECONDS = 1.0
+"""How long the results of turns that have ended may take to reach those who wait on the control socket."""
 
 Listener = Callable[[], Coroutine[object, object, None]]
 """Something that listens until cancelled: the control socket, the HTTP server."""
@@ -71,12 +74,16 @@ async def serve(
     *,
     settings: ServeSettings,
     stopping: anyio.Event,
+    answered: Callable[[], Awaitable[None]] = anyio.lowlevel.checkpoint,
 ) -> None:
     """Recover, serve until `stopping` is set, drain, and leave in order.
 
     Shutdown is the nesting: channels stop first, so that nothing new comes in; then running turns finish;
     then the control socket closes, since those who wait on it must hear how their turn ended; then delivery
     stops.
+
+    Args:
+        answered: returns once nobody waits for an answer on the control socket.
 
     Raises:
         LedgerError: the ledger is broken or the home is lost. Nothing more was acknowledged; the next start
@@ -107,9 +114,15 @@ async def serve(
                 turns=core.turns,
                 grace=settings.grace,
             )
+            with anyio.move_on_after(LAST_RESULT_SECONDS):
+                await answered()
             listening.cancel_scope.cancel()
         work.cancel_scope.cancel()
-    await core.ownership.leave()
+    try:
+        await core.ownership.leave()
+    except LedgerUnavailable as exc:
+        # The next start only looks more closely than it need.
+        _log.warning("gateway.end_not_noted", extra={"cause": str(exc) or type(exc).__name__})
 
 
 async def _ear(core: Core, one: Served) -> None:

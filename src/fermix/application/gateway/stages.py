@@ -170,7 +170,7 @@ def admit_to_chat(candidate: Candidate) -> Step:
 def reject_empty(candidate: Candidate) -> Step:
     """Answer what holds nothing readable, before anything is stored."""
     message = candidate.known
-    readable = message.is_actionable if candidate.door.features.media else bool(message.text.strip())
+    readable = message.is_actionable if candidate.door.features.media else message.is_readable
     if readable or candidate.context_only:
         return candidate
     return Ended(candidate=candidate, ending=Answered(text=wording.LOOKS_EMPTY))
@@ -184,7 +184,7 @@ def plan_admission(candidate: Candidate) -> Step:
         return replace(candidate, admission=Context(message=message, route=route, trust=authorization.trust))
     target = target_of(message, thread=candidate.thread)
     parsed = parse_command(message.text, bot_name=candidate.door.bot_name)
-    if isinstance(parsed, ForAnotherBot):
+    if isinstance(parsed, ForAnotherBot) or message.is_for_another_bot:
         return Ended(candidate=candidate, ending=Passed(reason="a command for another bot"))
     spec = find_command(parsed.name) if isinstance(parsed, ParsedCommand) else None
     if spec is not None and isinstance(parsed, ParsedCommand):

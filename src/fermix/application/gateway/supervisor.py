@@ -1,15 +1,25 @@
 """Keeps one channel listening: the only place where a channel's failure is caught, noted and waited out."""
 
 import logging
+from collections.abc import Sequence
 from datetime import timedelta
 
 from fermix.application.gateway.gateway import ChannelInbox, Gateway
 from fermix.application.gateway.health import HealthBoard
 from fermix.application.gateway.stages import Door
-from fermix.application.ports.channel import Channel
+from fermix.application.ports.admissions import CursorMove
+from fermix.application.ports.channel import (
+    Channel,
+    ChannelError,
+    ChannelRateLimited,
+    Inbox,
+    Offered,
+    Verdict,
+)
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.control import ChannelHealth, ChannelStatus
 from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailable
+from fermix.domain.ids import ChannelName
 
 _log = logging.getLogger("fermix.channel")
 
@@ -18,20 +28,47 @@ LONGEST_PAUSE = timedelta(seconds=60)
 HEALTHY_AFTER = timedelta(minutes=5)
 
 
+class _Listening:
+    """The inbox of a channel that had failed: the first list it hands over shows that it listens again."""
+
+    def __init__(self, inbox: Inbox, board: HealthBoard, name: ChannelName) -> None:
+        self._inbox = inbox
+        self._board = board
+        self._name = name
+        self._failed = False
+
+    def failed(self, cause: str) -> None:
+        self._failed = True
+        self._board.channel(ChannelHealth(name=self._name, status=ChannelStatus.DEGRADED, detail=cause[:200]))
+
+    async def accept(
+        self, offered: Sequence[Offered], *, cursor: CursorMove | None = None
+    ) -> tuple[Verdict, ...]:
+        if self._failed:
+            self._failed = False
+            self._board.channel(ChannelHealth(name=self._name, status=ChannelStatus.READY))
+            _log.info("channel.listens_again", extra={"channel": self._name})
+        return await self._inbox.accept(offered, cursor=cursor)
+
+
 async def supervise(
     channel: Channel, door: Door, *, gateway: Gateway, board: HealthBoard, clock: Clock, cursor: str | None
 ) -> None:
     """Run a channel until cancelled; start it again after a pause that grows from 1 s to 60 s.
 
+    A platform that asks for a longer wait gets it. After a failure the channel counts as ready when it hands
+    over its next list, empty ones included: that something was asked again is no proof that it is heard.
+
     Raises:
         LedgerError: the ledger is broken or the home is lost; the process must end.
     """
     name = door.registration.channel
-    inbox = ChannelInbox(gateway=gateway, door=door)
+    inbox = _Listening(ChannelInbox(gateway=gateway, door=door), board, name)
+    board.channel(ChannelHealth(name=name, status=ChannelStatus.READY))
     pause = FIRST_PAUSE
     while True:
-        started = clock.now()
-        board.channel(ChannelHealth(name=name, status=ChannelStatus.READY))
+        started = clock.monotonic()
+        asked_for = FIRST_PAUSE
         try:
             await channel.run(inbox, cursor=cursor)
             cause = "it stopped listening"
@@ -39,14 +76,18 @@ async def supervise(
             cause = f"{type(exc).__name__}: {exc}"
         except LedgerError:
             raise
-        except Exception as exc:  # noqa: BLE001  # whatever a channel raises must not end the others
+        except ChannelError as exc:
             cause = f"{type(exc).__name__}: {exc}"
+            asked_for = exc.retry_after if isinstance(exc, ChannelRateLimited) else FIRST_PAUSE
+        except Exception as exc:  # noqa: BLE001  # whatever a channel raises must not end the others
+            cause = type(exc).__name__  # what a bug says may hold a secret; it stands in the log, redacted
             _log.warning("channel.failed", exc_info=exc, extra={"channel": name})
-        if clock.now() - started > HEALTHY_AFTER:
+        if clock.monotonic() - started > HEALTHY_AFTER.total_seconds():
             pause = FIRST_PAUSE
+        wait = max(pause, asked_for)
         _log.warning(
-            "channel.restarts", extra={"channel": name, "cause": cause, "pause": pause.total_seconds()}
+            "channel.restarts", extra={"channel": name, "cause": cause, "pause": wait.total_seconds()}
         )
-        board.channel(ChannelHealth(name=name, status=ChannelStatus.DEGRADED, detail=cause[:200]))
-        await clock.sleep_until(clock.now() + pause)
+        inbox.failed(cause)
+        await clock.sleep_until(clock.now() + wait)
         pause = min(pause * 2, LONGEST_PAUSE)

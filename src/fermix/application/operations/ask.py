@@ -27,7 +27,7 @@ from fermix.application.ports.local_clients import LocalClients, PartStream
 from fermix.application.ports.turns import Turns
 from fermix.application.turns.events import TurnEvents
 from fermix.domain import wording
-from fermix.domain.events import TurnEvent, TurnSettled, TurnStarted
+from fermix.domain.events import Numbered, TurnEvent, TurnSettled, TurnStarted
 from fermix.domain.ids import AccountId, ChannelName, PlatformMessageId, TurnId
 from fermix.domain.normalise import RawMessage, Registration
 from fermix.domain.turn import Outcome
@@ -77,7 +77,8 @@ class _Follower:
             case Outcome.REJECTED:
                 return replace(ended, end=AskEnd.REFUSED, text="", notice=wording.ASK_REFUSED)
             case Outcome.INTERRUPTED | Outcome.CANCELLED:
-                return replace(ended, end=AskEnd.INTERRUPTED, text="", notice=wording.ASK_STOPPED)
+                notice = settled.text or wording.ASK_STOPPED
+                return replace(ended, end=AskEnd.INTERRUPTED, text="", notice=notice)
 
 
 class Ask:
@@ -105,7 +106,8 @@ class Ask:
     async def idle(self) -> None:
         """Return when no terminal waits for an answer."""
         while self._active:
-            self._nobody_asks = anyio.Event()
+            if self._nobody_asks.is_set():  # several may wait for the same
+                self._nobody_asks = anyio.Event()
             await self._nobody_asks.wait()
 
     @asynccontextmanager
@@ -150,22 +152,14 @@ class Ask:
     async def _followed(self, turn: TurnId) -> AsyncGenerator[AsyncGenerator[AskEvent]]:
         follower = _Follower()
         try:
-            async with aclosing(self._turn(turn, follower)) as events:
+            async with (
+                aclosing(self._events.watch(turn)) as watched,
+                aclosing(_turn(turn, watched, follower)) as events,
+            ):
                 yield events
         finally:
             if follower.settled is None:
                 await self._leave(turn)
-
-    async def _turn(self, turn: TurnId, follower: _Follower) -> AsyncGenerator[AskEvent]:
-        yield AskAccepted(turn=turn)
-        async with aclosing(self._events.watch(turn)) as watched:
-            async for numbered in watched:
-                follower.note(numbered.event)
-                yield AskProgress(event=numbered)
-        ended = follower.end()
-        if ended.text:
-            yield AskPart(text=ended.text)
-        yield ended
 
     async def _leave(self, turn: TurnId) -> None:
         """The asker is gone: end the turn in the ledger, then its task."""
@@ -173,6 +167,20 @@ class Ask:
             if await self._turns.cancel(turn):
                 self._deliverer.withdrawn(turn)
                 self._dispatcher.cancel([turn])
+
+
+async def _turn(
+    turn: TurnId, watched: AsyncIterator[Numbered], follower: _Follower
+) -> AsyncGenerator[AskEvent]:
+    """A turn as it goes, and its end."""
+    yield AskAccepted(turn=turn)
+    async for numbered in watched:
+        follower.note(numbered.event)
+        yield AskProgress(event=numbered)
+    ended = follower.end()
+    if ended.text:
+        yield AskPart(text=ended.text)
+    yield ended
 
 
 async def _reply(parts: PartStream, count: int) -> AsyncGenerator[AskEvent]:
@@ -209,7 +217,10 @@ def _message(request: AskRequest, key: str, text: str) -> RawMessage:
 
 def _not_taken(receipt: Receipt) -> AskEnded:
     match receipt.verdict:
-        case Verdict.DUPLICATE | Verdict.CONFLICT:
+        case Verdict.DUPLICATE:
+            # A client asks again only when its line broke before it was told anything.
+            return AskEnded(end=AskEnd.INTERRUPTED, text="", notice=wording.ASK_INTERRUPTED)
+        case Verdict.CONFLICT:
             return AskEnded(end=AskEnd.REFUSED, text="", notice=wording.ASKED_BEFORE)
         case Verdict.ANSWERED:
             return AskEnded(

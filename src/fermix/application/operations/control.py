@@ -20,6 +20,7 @@ from fermix.application.ports.control import (
     Status,
 )
 from fermix.application.ports.conversations import QueueView
+from fermix.application.ports.lane_control import LaneControl
 
 
 @dataclass(slots=True, kw_only=True)
@@ -33,6 +34,7 @@ class Operations:
     identity: Identity
     started_at: datetime
     ask_operation: Ask
+    lanes: LaneControl
     dispatcher: Dispatcher
     queue: QueueView
     board: HealthBoard

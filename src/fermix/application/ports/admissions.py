@@ -144,7 +144,10 @@ class DoOutside:
 CommandWork: TypeAlias = Say | OpenWindow | StopEverything | Discard | RetryTurn | DoOutside
 
 CommandReply: TypeAlias = Callable[[CommandEffect], Sequence[Part]]
-"""Pure; called inside the transaction, so that the reply commits together with what it reports."""
+"""Pure; called inside the transaction, so that the reply commits together with what it reports.
+
+Not called for `DoOutside`, whose reply comes with `finish_command`.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol, TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from fermix.application.ports.admissions import CursorMove
 from fermix.domain.delivery import Part
 from fermix.domain.ids import AccountId, PlatformMessageId
 from fermix.domain.normalise import RawMessage
 from fermix.domain.route import Target
+from fermix.domain.splitting import TextUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -18,13 +19,14 @@ class ChannelFeatures:
     """What a channel can carry, as data.
 
     Attributes:
-        max_text: longest text of one part in the channel's own unit; `None` for no limit.
+        max_text: longest text of one part, counted in `text_unit`; `None` for no limit. Longer replies are split.
         offers_again: the transport offers a message again that was not acknowledged.
         webhook: deliveries may arrive twice at the same time, and are answered while they wait.
         media: attachments can be fetched.
     """
 
     max_text: int | None = None
+    text_unit: TextUnit = TextUnit.CODE_POINTS
     offers_again: bool = False
     webhook: bool = False
     media: bool = False
@@ -64,6 +66,9 @@ class Inbox(Protocol):
 
         Verdicts stand in the order of the list. `FULL` and `UNAVAILABLE` must not be acknowledged by a
         transport that offers again; the cursor has not moved when any item is unavailable.
+
+        An empty list is taken too: it says that the platform answered and had nothing. A channel that had
+        failed counts as listening again with the first list it hands over, not when it asks.
         """
         ...
 
@@ -106,7 +111,13 @@ class Channel(Protocol):
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
         """Listen until cancelled, from `cursor` on (as last committed, `None` at first).
 
-        Acknowledges to the platform only after `inbox.accept` returned.
+        Acknowledges to the platform only after `inbox.accept` returned. Whoever runs it starts it again after
+        a pause when it ends or raises, and shows the error's text as the state of the channel meanwhile.
+
+        Raises:
+            ChannelRateLimited: the platform asks to wait so long before it is asked again.
+            ChannelRejected: the platform refuses us (a wrong credential); the text says what its owner can do.
+            ChannelUnreachable: the platform cannot be heard; it will be tried again.
         """
         ...
 
@@ -119,6 +130,30 @@ class Channel(Protocol):
             ChannelRejected: not sent and never will be.
             ChannelOutcomeUnknown: perhaps sent; a repeat may double.
         """
+        ...
+
+
+class Typing(Protocol):
+    """Shows in a chat that an answer is being written. An optional ability of channels."""
+
+    async def show(self, target: Target) -> None:
+        """Show it for some seconds; it goes by itself, or when a message arrives.
+
+        Never retries on its own, and may be cancelled at any time.
+
+        Raises:
+            ChannelError: it could not be shown; nobody tries again during this turn.
+        """
+        ...
+
+
+@runtime_checkable
+class ShowsTyping(Protocol):
+    """A channel that can show typing, or could if its platform let it. Those that never can lack the property."""
+
+    @property
+    def typing(self) -> Typing | None:
+        """The ability; asked for once, before the channel runs."""
         ...
 
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
+from fermix.application.ports.lane_control import LaneControl
 from fermix.domain.events import Numbered
 from fermix.domain.failure import Failure
 from fermix.domain.ids import TurnId
@@ -191,8 +192,25 @@ class AskEnded:
 AskEvent: TypeAlias = AskAccepted | AskProgress | AskPart | AskEnded
 
 
+class HealthView(Protocol):
+    """What the health endpoints ask; every `Control` answers it too."""
+
+    def identify(self) -> Identity:
+        """Who answers."""
+        ...
+
+    async def health(self) -> Health:
+        """Health alone."""
+        ...
+
+
 class Control(Protocol):
     """The operations of a running gateway."""
+
+    @property
+    def lanes(self) -> LaneControl:
+        """Conversations and their queues."""
+        ...
 
     def identify(self) -> Identity:
         """Who answers."""

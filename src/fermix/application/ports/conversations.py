@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Protocol
 
 from fermix.application.ports.ownership import PausedTurn
+from fermix.application.ports.queue_listing import QueueListing
 from fermix.domain.history import HistoryEntry
 from fermix.domain.ids import ChannelName, LaneId, MessageRow, TurnId
 from fermix.domain.route import Route
@@ -42,7 +43,7 @@ class Conversations(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueueCounts:
-    """How much is where; `waiting` counts messages, the others turns, lanes and parts."""
+    """How much is where; `waiting` counts messages, `lanes` those with an unsettled turn."""
 
     waiting: int
     running: int
@@ -75,4 +76,8 @@ class QueueView(Protocol):
 
     async def paused(self) -> tuple[PausedTurn, ...]:
         """Turns that wait for their owner, oldest first."""
+        ...
+
+    async def listing(self, *, limit: int = 200) -> QueueListing:
+        """The queue line by line, over all channels; at most `limit` lines of each kind."""
         ...

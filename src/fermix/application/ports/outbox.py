@@ -74,7 +74,7 @@ class Outbox(Protocol):
     async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
         """Record what became of a part; the target's next part becomes `sending` in the same commit.
 
-        A part that was withdrawn meanwhile stays withdrawn, and nothing next is returned for it.
+        A part that was withdrawn meanwhile stays withdrawn; what stood behind it starts all the same.
         `RetryAt.counts` adds one to its counted tries and marks it as possibly repeated.
         """
         ...

@@ -114,7 +114,11 @@ class Turns(Protocol):
     """Raises `LedgerError` and nothing else. A call that was begun is finished even when it is cancelled."""
 
     async def claim(self, *, limit: int, channels: Collection[ChannelName]) -> Claims:
-        """Start up to `limit` heads of lanes of the served channels, oldest first; attempts go up by one."""
+        """Start up to `limit` heads of lanes of the served channels; attempts go up by one.
+
+        When more lanes could start than there are slots, those served least recently are chosen, so that a
+        conversation with much waiting does not starve the others; the chosen start oldest first.
+        """
         ...
 
     async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
@@ -122,7 +126,9 @@ class Turns(Protocol):
         ...
 
     async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:
-        """Journal an intent durably before the call runs; returns the part to send, when it is one.
+        """Journal an intent durably before the call runs; returns the part to send now, when it is one.
+
+        A part behind an older open one of its target is committed and leaves in its turn.
 
         Raises:
             StaleTurn: the turn was stopped; the call must not run.

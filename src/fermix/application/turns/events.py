@@ -6,11 +6,14 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from fermix.domain.events import Gap, Numbered, TurnCompleted, TurnEvent
+from fermix.domain.events import Gap, Numbered, TextDelta, TurnCompleted, TurnEvent
 from fermix.domain.ids import TurnId
 
 MAX_EVENTS = 2048
 """Events kept of one turn; a reader further behind gets a gap."""
+
+MAX_CHARACTERS = 1_000_000
+"""Characters of text as it is written, kept of one turn; its end holds the whole text in any case."""
 
 MAX_FINISHED = 64
 """Finished turns whose events can still be read (a reader may come late)."""
@@ -18,10 +21,22 @@ MAX_FINISHED = 64
 
 @dataclass(slots=True)
 class _Log:
-    events: deque[Numbered] = field(default_factory=lambda: deque[Numbered](maxlen=MAX_EVENTS))
+    events: deque[Numbered] = field(default_factory=deque[Numbered])
     count: int = 0
+    characters: int = 0
     finished: bool = False
     news: anyio.Event = field(default_factory=anyio.Event)
+
+    def add(self, event: TurnEvent) -> None:
+        self.count += 1
+        self.characters += _written(event)
+        self.events.append(Numbered(number=self.count, event=event))
+        while len(self.events) > MAX_EVENTS or (self.characters > MAX_CHARACTERS and len(self.events) > 1):
+            self.characters -= _written(self.events.popleft().event)
+
+
+def _written(event: TurnEvent) -> int:
+    return len(event.text) if isinstance(event, TextDelta) else 0
 
 
 class TurnEvents:
@@ -36,8 +51,7 @@ class TurnEvents:
         if turn in self._finished:
             return
         log = self._running.setdefault(turn, _Log())
-        log.count += 1
-        log.events.append(Numbered(number=log.count, event=event))
+        log.add(event)
         if isinstance(event, TurnCompleted):
             log.finished = True
             self._finished[turn] = self._running.pop(turn)
@@ -46,30 +60,32 @@ class TurnEvents:
         news, log.news = log.news, anyio.Event()
         news.set()
 
-    async def watch(self, turn: TurnId) -> AsyncGenerator[Numbered]:
+    def watch(self, turn: TurnId) -> AsyncGenerator[Numbered]:
         """All events of a turn from its first on, ending after `TurnCompleted`.
 
-        May be called before the turn starts. A reader that falls more than `MAX_EVENTS` behind gets a `Gap`
-        in place of what is gone.
+        May be called before the turn starts. Whoever has called it misses nothing, however late they read and
+        however many other turns end meanwhile; only a reader that falls more than `MAX_EVENTS` or
+        `MAX_CHARACTERS` behind gets a `Gap` in place of what is gone.
         """
-        position = 1
-        while True:
-            log = self._finished.get(turn) or self._running.setdefault(turn, _Log())
-            first = log.count - len(log.events) + 1
-            if position < first:
-                yield Numbered(number=position, event=Gap(missed=first - position))
-                position = first
-            elif position <= log.count:
-                event = log.events[position - first]
-                position += 1
-                yield event
-            elif log.finished:
-                return
-            else:
-                await log.news.wait()
+        return _read(self._finished.get(turn) or self._running.setdefault(turn, _Log()))
 
-    def forget(self, turn: TurnId) -> None:
-        """Drop a log that nothing was published to (its turn was never run here)."""
-        log = self._running.get(turn)
-        if log is not None and log.count == 0:
-            del self._running[turn]
+    def unstarted(self) -> tuple[TurnId, ...]:
+        """Turns that somebody watches and of which there is nothing to tell yet."""
+        return tuple(turn for turn, log in self._running.items() if log.count == 0)
+
+
+async def _read(log: _Log) -> AsyncGenerator[Numbered]:
+    position = 1
+    while True:
+        first = log.count - len(log.events) + 1
+        if position < first:
+            yield Numbered(number=position, event=Gap(missed=first - position))
+            position = first
+        elif position <= log.count:
+            event = log.events[position - first]
+            position += 1
+            yield event
+        elif log.finished:
+            return
+        else:
+            await log.news.wait()

@@ -22,6 +22,7 @@ from fermix.application.ports.tools import ToolContext
 from fermix.application.ports.turns import ClaimedTurn, Turns
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.settle import Ending, SettleTurn
+from fermix.application.turns.typing import ShowTyping
 from fermix.domain import wording
 from fermix.domain.authorization import Denial, Trust, authorise, lower_trust
 from fermix.domain.events import TurnStarted
@@ -57,6 +58,7 @@ class TurnTools:
     toolbox: Toolbox
     models: Models
     settings: TurnSettings
+    typing: ShowTyping
     observe: Callable[[str, FailureKind | None], None]
 
 
@@ -92,7 +94,9 @@ class RunTurn:
             LedgerError: the ledger is broken or the home is lost; the process must end.
         """
         try:
-            await self._settle(claim, await self._outcome(claim))
+            target = claim.messages[-1].target
+            ending = await self._tools.typing.during(target, lambda: self._outcome(claim))
+            await self._settle(claim, ending)
         except StaleTurn:
             _log.info("turn.stale", extra={"turn": claim.turn})
 
@@ -105,8 +109,6 @@ class RunTurn:
             with anyio.fail_after(self._tools.settings.time_limit.total_seconds()):
                 return await self._answer(claim, trust, transcript)
         except ModelError as exc:
-            if exc.failure.provider is not None:
-                self._tools.observe(exc.failure.provider, exc.kind)
             _log.warning(
                 "turn.failed",
                 extra={"turn": claim.turn, "kind": exc.kind.value, "cause": _cause(exc)},
@@ -146,7 +148,8 @@ class RunTurn:
         return trust
 
     async def _answer(self, claim: ClaimedTurn, trust: Trust, transcript: list[HistoryEntry]) -> Ending:
-        model = self._tools.models.resolve(claim.messages[-1].message.request_model)
+        requested = claim.messages[-1].message.request_model
+        model = self._tools.models.resolve(requested)
         profile = model.profile
         self.events.publish(claim.turn, TurnStarted(provider=profile.provider, model=profile.model))
         _log.info(
@@ -161,25 +164,31 @@ class RunTurn:
             },
         )
         history = await self._conversations.history(claim.lane, window=claim.window)
-        answer = await self._tools.loop.run(
-            AgentTask(
-                model=model,
-                system=system_prompt(
-                    self._tools.settings.persona, profile, trust=trust, now=self._clock.now()
-                ),
-                history=history,
-                transcript=transcript,
-                toolbox=self._tools.toolbox,
-                context=ToolContext(
-                    turn=claim.turn,
-                    scope=claim.scope.narrowed(trust=trust),
-                    request_cwd=_folder(claim, trust),
-                ),
-                journal=Journal(turns=self._turns, clock=self._clock, claim=claim),
-                report=lambda event: self.events.publish(claim.turn, event),
-                corrections=no_corrections,
+        try:
+            answer = await self._tools.loop.run(
+                AgentTask(
+                    model=model,
+                    system=system_prompt(
+                        self._tools.settings.persona, profile, trust=trust, now=self._clock.now()
+                    ),
+                    history=history,
+                    transcript=transcript,
+                    toolbox=self._tools.toolbox,
+                    context=ToolContext(
+                        turn=claim.turn,
+                        scope=claim.scope.narrowed(trust=trust),
+                        request_cwd=_folder(claim, trust),
+                    ),
+                    journal=Journal(turns=self._turns, clock=self._clock, claim=claim),
+                    report=lambda event: self.events.publish(claim.turn, event),
+                    corrections=no_corrections,
+                )
             )
-        )
+        except ModelError as exc:
+            # A model that this request alone has named says nothing of how the agent stands.
+            if requested is None:
+                self._tools.observe(profile.provider, exc.kind)
+            raise
         self._tools.observe(profile.provider, None)
         return answered(answer, transcript, model)
 

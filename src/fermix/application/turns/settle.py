@@ -1,20 +1,27 @@
 """Ending a turn: one commit for outcome, history and reply, then the reply goes out."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from fermix.application.delivery.deliverer import Deliverer
-from fermix.application.patience import until_stored
+from fermix.application.patience import Waits, nobody_waits, until_stored
+from fermix.application.ports.channel import ChannelFeatures
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.turns import ClaimedTurn, Settlement, Turns
 from fermix.application.turns.events import TurnEvents
-from fermix.domain.delivery import Part, TextPart
+from fermix.domain.delivery import ROOM_FOR_MARK, Part, TextPart
 from fermix.domain.events import TurnCompleted, TurnSettled
 from fermix.domain.failure import Failure
 from fermix.domain.history import HistoryEntry
+from fermix.domain.ids import ChannelName
+from fermix.domain.splitting import split
 from fermix.domain.turn import Outcome
 
 _log = logging.getLogger("fermix.turn")
+
+_NO_LIMITS: Mapping[ChannelName, ChannelFeatures] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,12 +42,26 @@ class Ending:
 
 
 class SettleTurn:
-    """Commits an ending, hands the reply to delivery and tells the watchers, in this order."""
+    """Commits an ending, hands the reply to delivery and tells the watchers, in this order.
 
-    def __init__(self, *, turns: Turns, deliverer: Deliverer, events: TurnEvents, clock: Clock) -> None:
+    A reply that is longer than its channel carries in one part is committed as several.
+    """
+
+    def __init__(
+        self,
+        *,
+        turns: Turns,
+        deliverer: Deliverer,
+        events: TurnEvents,
+        clock: Clock,
+        features: Mapping[ChannelName, ChannelFeatures] = _NO_LIMITS,
+        waits: Waits = nobody_waits,
+    ) -> None:
+        self._features = features
         self._turns = turns
         self._deliverer = deliverer
         self._clock = clock
+        self._waits = waits
         self.events = events
 
     async def __call__(self, claim: ClaimedTurn, ending: Ending) -> None:
@@ -53,17 +74,20 @@ class SettleTurn:
             StaleTurn: it was stopped meanwhile; nothing is committed and nothing is sent.
             LedgerError: the ledger is broken or the home is lost.
         """
-        parts: tuple[Part, ...] = (TextPart(text=ending.text),) if ending.text.strip() else ()
+        target = claim.messages[-1].target
+        parts = _parts(ending.text, self._features.get(target.channel))
         settlement = Settlement(
             turn=claim.turn,
             generation=claim.generation,
             outcome=ending.outcome,
-            target=claim.messages[-1].target,
+            target=target,
             entries=ending.entries,
             parts=parts,
             keep_bodies=ending.keep_bodies,
         )
-        to_send = await until_stored(self._clock, "settlement", lambda: self._turns.settle(settlement))
+        to_send = await until_stored(
+            self._clock, "settlement", lambda: self._turns.settle(settlement), waits=self._waits
+        )
         _log.info("turn.settled", extra={"turn": claim.turn, "outcome": ending.outcome.value})
         self.events.publish(
             claim.turn, TurnSettled(outcome=ending.outcome, text=ending.text, failure=ending.failure)
@@ -74,3 +98,13 @@ class SettleTurn:
             lambda turn: self.events.publish(turn, TurnCompleted(outcome=ending.outcome)),
         )
         self._deliverer.submit(to_send)
+
+
+def _parts(text: str, features: ChannelFeatures | None) -> tuple[Part, ...]:
+    """A reply as its channel can carry it; each part leaves room for the mark of a repeat."""
+    if not text.strip():
+        return ()
+    if features is None or features.max_text is None:
+        return (TextPart(text=text),)
+    limit = features.max_text - ROOM_FOR_MARK
+    return tuple(TextPart(text=piece) for piece in split(text, limit=limit, unit=features.text_unit))

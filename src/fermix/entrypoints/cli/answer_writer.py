@@ -37,10 +37,11 @@ class AnswerWriter:
         match event:
             case TextDelta(text):
                 self._stream(text)
-            case StepStarted():
+            case StepStarted(step):
                 self._begin_line()
                 self._written.clear()
                 self._whole = True
+                self.detail(f"step {step}")
             case Missed():
                 self._whole = False
             case ToolStarted(name):

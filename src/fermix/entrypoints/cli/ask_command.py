@@ -2,7 +2,7 @@
 
 import click
 
-from fermix.entrypoints.cli.ask_options import AskOptions, valid_timeout
+from fermix.entrypoints.cli.ask_options import AskOptions, contradicted, valid_timeout
 from fermix.entrypoints.cli.ask_run import run_ask
 from fermix.entrypoints.cli.foreground import GatewayForeground
 from fermix.entrypoints.cli.terminal import this_terminal
@@ -32,6 +32,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.option("--new", is_flag=True, help="Begin a new conversation.")
 @click.option("--model", metavar="MODEL", callback=_not_blank, help="Ask this model, as provider/model.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option("--stream-json", is_flag=True, help="Print a JSON object a line for each thing that happens.")
 @click.option(
     "--timeout", metavar="SECONDS", callback=_seconds, help="Give up after this long (exit status 8)."
 )
@@ -45,6 +46,7 @@ def ask(  # noqa: PLR0913 - one parameter for each option
     new: bool,
     model: str | None,
     as_json: bool,
+    stream_json: bool,
     timeout: float | None,
     verbose: bool,
     no_input: bool,
@@ -53,8 +55,6 @@ def ask(  # noqa: PLR0913 - one parameter for each option
 
     TEXT is the request; a pipe is its context. Without TEXT, or with -, the request is read from standard input.
     """
-    if session is not None and new:
-        raise click.UsageError("--session continues a conversation and --new begins one; give one of them.")
     options = AskOptions(
         text=text,
         files=files,
@@ -62,9 +62,13 @@ def ask(  # noqa: PLR0913 - one parameter for each option
         new=new,
         model=model,
         json=as_json,
+        stream_json=stream_json,
         timeout=timeout,
         verbose=verbose,
         no_input=no_input,
     )
+    mistake = contradicted(options)
+    if mistake is not None:
+        raise click.UsageError(mistake)
     terminal = this_terminal()
     return run_ask(options, terminal, GatewayForeground(terminal.environ))

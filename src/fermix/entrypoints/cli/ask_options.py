@@ -20,6 +20,7 @@ class AskOptions(NamedTuple):
         new: begin a new conversation first.
         model: which model answers; `None` for the configured one.
         json: one JSON document on stdout.
+        stream_json: one JSON object a line on stdout, as things happen; never together with `json`.
         timeout: seconds until the request is given up.
         verbose: tell on stderr what happens.
         no_input: never read standard input.
@@ -31,6 +32,7 @@ class AskOptions(NamedTuple):
     new: bool = False
     model: str | None = None
     json: bool = False
+    stream_json: bool = False
     timeout: float | None = None
     verbose: bool = False
     no_input: bool = False
@@ -55,9 +57,18 @@ def read_plain(arguments: Sequence[str]) -> AskOptions | None:
         if read is None:
             return None
         options = read
-    if len(texts) > 1 or (options.session is not None and options.new):
+    if len(texts) > 1 or contradicted(options) is not None:
         return None
     return options._replace(text=texts[0]) if texts else options
+
+
+def contradicted(options: AskOptions) -> str | None:
+    """What is wrong with options that exclude each other, as a sentence, or `None`."""
+    if options.session is not None and options.new:
+        return "--session continues a conversation and --new begins one; give one of them."
+    if options.json and options.stream_json:
+        return "--json prints one document and --stream-json many; give one of them."
+    return None
 
 
 def valid_timeout(value: str) -> float | None:
@@ -73,6 +84,8 @@ def _read_flag(options: AskOptions, argument: str) -> AskOptions | None:
     match argument:
         case "--json":
             return options._replace(json=True)
+        case "--stream-json":
+            return options._replace(stream_json=True)
         case "--new":
             return options._replace(new=True)
         case "-v" | "--verbose":

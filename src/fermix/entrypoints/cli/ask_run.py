@@ -3,13 +3,14 @@
 import os
 import stat
 import time
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from fermix.entrypoints.cli.answer_writer import LOCAL_PROVIDER, AnswerWriter, local_model_note
 from fermix.entrypoints.cli.ask_options import AskOptions
-from fermix.entrypoints.cli.attachment import PATIENCE_SECONDS, attached
+from fermix.entrypoints.cli.attachment import HANDOVER_SECONDS, attached, outlasted
 from fermix.entrypoints.cli.client_failures import command_failed
 from fermix.entrypoints.cli.command_failed import CommandFailed, report, write_document
 from fermix.entrypoints.cli.foreground import Foreground
@@ -17,11 +18,14 @@ from fermix.entrypoints.cli.home import home_folder
 from fermix.entrypoints.cli.question_input import read_question
 from fermix.entrypoints.cli.terminal import Terminal
 from fermix.entrypoints.exit_codes import ExitCode, exit_code_of_failure
-from fermix.infrastructure.local_socket.asking import Accepted, Ended, Ending, Question
+from fermix.infrastructure.local_socket.asking import Accepted, AskEvent, Ended, Ending, Question
 from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost, ControlClient
 
 DEFAULT_SESSION = "cli"
 DEFAULT_USER = "operator"
+
+MOST_TRIES = 3
+"""Of one question that nobody took: an owner that ends, and one that breaks off, may each be in its way."""
 
 _MESSAGES = {
     Ending.FAILED: "No answer could be given.",
@@ -42,7 +46,7 @@ def run_ask(options: AskOptions, terminal: Terminal, foreground: Foreground) -> 
     writer = AnswerWriter(
         terminal.out,
         terminal.err,
-        streams=terminal.out.isatty() and not options.json,
+        streams=terminal.out.isatty() and not (options.json or options.stream_json),
         verbose=options.verbose,
     )
     asking = _Asking(options, terminal, foreground, writer, deadline)
@@ -55,8 +59,10 @@ def run_ask(options: AskOptions, terminal: Terminal, foreground: Foreground) -> 
     else:
         return ExitCode.OK
     writer.end_line()
-    one_document = options.json and not asking.is_answered
-    return report(failure, as_json=one_document, out=terminal.out, err=terminal.err)
+    if options.stream_json:
+        failure.facts["type"] = "ended"
+    as_json = (options.json or options.stream_json) and not asking.is_answered
+    return report(failure, as_json=as_json, out=terminal.out, err=terminal.err)
 
 
 class _Asking:
@@ -76,6 +82,7 @@ class _Asking:
         self._writer = writer
         self._deadline = deadline
         self._accepted: Accepted | None = None
+        self._is_sent = False
         self.is_answered = False
 
     def run(self) -> None:
@@ -88,42 +95,68 @@ class _Asking:
         text = read_question(
             self._options, self._terminal.input, deadline=self._deadline, note=self._writer.note
         )
-        question = self._question(text)
+        question = new_question(
+            text,
+            environ=self._terminal.environ,
+            session=self._options.session or DEFAULT_SESSION,
+            new=self._options.new,
+            model=self._options.model,
+        )
         try:
-            try:
-                self._ask(home, question)
-            except ConnectionLost:
-                # An owner that was ending took the connection but not the question. Asking again is safe: it is
-                # the same request id, which no ledger accepts twice.
-                if self._accepted is not None:
-                    raise
-                self._ask(home, question)
+            self._ask_whoever_takes_it(home, question)
         except ClientError as error:
             failure = command_failed(error)
+            if isinstance(error, ConnectionLost) and self._is_sent:
+                failure = CommandFailed(
+                    f"The request was interrupted and will not be run again. {error}",
+                    code="interrupted",
+                    exit_code=ExitCode.FAILURE,
+                )
             failure.facts.update(self._facts(None))
             raise failure from error
 
-    def _ask(self, home: Path, question: Question) -> None:
-        patience = PATIENCE_SECONDS
-        if self._deadline is not None:
-            patience = min(patience, self._deadline - time.monotonic())
+    def _ask_whoever_takes_it(self, home: Path, question: Question) -> None:
+        """Ask again when an owner that was ending did not take the question.
+
+        That is safe: it is the same request id, which no ledger accepts twice.
+        """
+        for tries_left in reversed(range(MOST_TRIES)):
+            try:
+                if self._ask(home, question, last=not tries_left):
+                    return
+            except ConnectionLost:
+                if self._accepted is not None or not tries_left:
+                    raise
+
+    def _ask(self, home: Path, question: Question, *, last: bool) -> bool:
+        """Ask; false when the owner has ended without taking the question."""
         with attached(
             home,
             self._foreground,
             verbose=self._options.verbose,
             note=self._writer.note,
-            patience=patience,
+            deadline=self._deadline,
         ) as client:
             ended = self._follow(client, question)
+            if ended.end is Ending.UNAVAILABLE and not last:
+                patience = self._at_most(HANDOVER_SECONDS)
+                if outlasted(client, patience=patience, note=self._writer.note):
+                    return False
             if ended.end is not Ending.ANSWERED:
-                raise self._unanswered(ended)
+                raise unanswered(ended, self._facts(ended))
             # Shown before the home is given back: others may be using it through us for a while yet.
             self._answer(home, ended)
+        return True
+
+    def _at_most(self, seconds: float) -> float:
+        return seconds if self._deadline is None else min(seconds, self._deadline - time.monotonic())
 
     def _answer(self, home: Path, ended: Ended) -> None:
         self.is_answered = True
-        if self._options.json:
-            write_document(self._terminal.out, {"ok": True, "text": ended.text, **self._facts(ended)})
+        if self._options.json or self._options.stream_json:
+            kind = {"type": "ended"} if self._options.stream_json else {}
+            document = {**kind, "ok": True, "text": ended.text, **self._facts(ended)}
+            write_document(self._terminal.out, document)
             return
         self._writer.finish(ended.text)
         if ended.provider == LOCAL_PROVIDER:
@@ -138,43 +171,59 @@ class _Asking:
             "model": None if ended is None else ended.model,
         }
 
-    def _question(self, text: str) -> Question:
-        folder = None
-        with suppress(FileNotFoundError):
-            folder = _readable_text(str(Path.cwd()))
-        user = self._terminal.environ.get("USER", "").strip()
-        return Question(
-            request=_new_request_id(),
-            text=text,
-            session=_readable_text(self._options.session or DEFAULT_SESSION),
-            new=self._options.new,
-            model=None if self._options.model is None else _readable_text(self._options.model),
-            cwd=folder,
-            user=_readable_text(user) or DEFAULT_USER,
-        )
-
     def _follow(self, client: ControlClient, question: Question) -> Ended:
-        output = _pipe(self._terminal.out)
+        output = pipe_of(self._terminal.out)
+        self._is_sent = True
         for event in client.ask(question, deadline=self._deadline, output=output):
             if isinstance(event, Accepted):
                 self._accepted = event
             if isinstance(event, Ended):
                 return event
-            if not self._options.json:
-                self._writer.show(event)
+            self._writer.show(event)
+            if self._options.stream_json:
+                self._write_line(event)
         raise ConnectionLost("The daemon closed the connection before it had answered.")
 
-    def _unanswered(self, ended: Ended) -> CommandFailed:
-        exit_code = _EXIT_CODES.get(ended.end) or exit_code_of_failure(ended.failure)
-        return CommandFailed(
-            ended.notice or ended.text or _MESSAGES[ended.end],
-            code=ended.failure or ended.end.value,
-            exit_code=exit_code,
-            facts=self._facts(ended),
-        )
+    def _write_line(self, event: AskEvent) -> None:
+        from fermix.entrypoints.cli.event_lines import event_document
+
+        write_document(self._terminal.out, event_document(event, session=self._facts(None)["session"]))
 
 
-def _pipe(out: TextIO) -> int | None:
+def new_question(
+    text: str,
+    *,
+    environ: Mapping[str, str],
+    session: str = DEFAULT_SESSION,
+    new: bool = False,
+    model: str | None = None,
+) -> Question:
+    """A question under an id of its own, from the folder and the user of this process."""
+    folder = None
+    with suppress(FileNotFoundError):
+        folder = _readable_text(str(Path.cwd()))
+    return Question(
+        request=_new_request_id(),
+        text=text,
+        session=_readable_text(session),
+        new=new,
+        model=None if model is None else _readable_text(model),
+        cwd=folder,
+        user=_readable_text(environ.get("USER", "").strip()) or DEFAULT_USER,
+    )
+
+
+def unanswered(ended: Ended, facts: dict[str, Any] | None = None) -> CommandFailed:
+    """Why a question that was asked has no answer, with the exit status that says so."""
+    return CommandFailed(
+        ended.notice or ended.text or _MESSAGES[ended.end],
+        code=ended.failure or ended.end.value,
+        exit_code=_EXIT_CODES.get(ended.end) or exit_code_of_failure(ended.failure),
+        facts=facts,
+    )
+
+
+def pipe_of(out: TextIO) -> int | None:
     """The descriptor whose reader may go away, if it has one."""
     try:
         descriptor = out.fileno()

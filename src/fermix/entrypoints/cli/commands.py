@@ -26,6 +26,12 @@ def _ask() -> click.Command:
     return ask
 
 
+def _chat() -> click.Command:
+    from fermix.entrypoints.cli.chat.command import chat
+
+    return chat
+
+
 def _run() -> click.Command:
     from fermix.entrypoints.cli.run_command import run
 
@@ -44,10 +50,34 @@ def _stop() -> click.Command:
     return stop
 
 
+def _sessions() -> click.Command:
+    from fermix.entrypoints.cli.sessions_command import sessions
+
+    return sessions
+
+
+def _queue() -> click.Command:
+    from fermix.entrypoints.cli.queue_command import queue
+
+    return queue
+
+
 def _model() -> click.Command:
     from fermix.entrypoints.cli.model_command import model
 
     return model
+
+
+def _config() -> click.Command:
+    from fermix.entrypoints.cli.config_command import config
+
+    return config
+
+
+def _doctor() -> click.Command:
+    from fermix.entrypoints.cli.doctor_command import doctor
+
+    return doctor
 
 
 def _version() -> click.Command:
@@ -61,10 +91,15 @@ VERSION_SUMMARY = "Print the version."
 COMMANDS = MappingProxyType(
     {
         "ask": CommandEntry("Ask one question and print the answer.", _ask),
+        "chat": CommandEntry("Talk, one message after another.", _chat),
         "run": CommandEntry("Run the daemon in the foreground.", _run),
         "status": CommandEntry("Show how the daemon stands.", _status),
         "stop": CommandEntry("Stop the daemon, and wait until it has gone.", _stop),
+        "sessions": CommandEntry("List the conversations, newest first.", _sessions),
+        "queue": CommandEntry("Show what waits, runs or is lost; discard or retry it.", _queue),
         "model": CommandEntry("Install or list the local model.", _model),
+        "config": CommandEntry("Show or change the settings.", _config),
+        "doctor": CommandEntry("Say what is well, what is not, and what to do about it.", _doctor),
         "version": CommandEntry(VERSION_SUMMARY, _version),
     }
 )
@@ -117,7 +152,8 @@ def run_command(arguments: Sequence[str]) -> int:
     """Run a command line and give back its exit status."""
     terminal = this_terminal()
     options = arguments[: arguments.index("--")] if "--" in arguments else arguments
-    as_json = "--json" in options
+    as_lines = "--stream-json" in options
+    as_json = as_lines or "--json" in options
     try:
         status: Any = fermix.main(args=list(arguments), prog_name="fermix", standalone_mode=False)
     except click.Abort:
@@ -131,4 +167,6 @@ def run_command(arguments: Sequence[str]) -> int:
         failure = error
     else:
         return status if isinstance(status, int) else ExitCode.OK
+    if as_lines:
+        failure.facts["type"] = "ended"
     return report(failure, as_json=as_json, out=terminal.out, err=terminal.err)

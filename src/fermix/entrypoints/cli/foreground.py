@@ -32,14 +32,21 @@ class Foreground(Protocol):
 
 
 class GatewayForeground:
-    """The same gateway as the daemon's, in a thread of this process."""
+    """The same gateway as the daemon's, in a thread of this process.
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    Args:
+        environ: the environment.
+        installs_model: fetch the local model first if nothing else can answer; not for commands that ask nothing.
+    """
+
+    def __init__(self, environ: Mapping[str, str], *, installs_model: bool = True) -> None:
         self._environ = environ
+        self._installs_model = installs_model
 
     @contextmanager
     def own(self, home: Path, *, verbose: bool, note: Note) -> Generator[None]:
-        """Fetch the local model if nothing else can answer, then serve the home."""
+        """Fetch the local model if it is wanted and nothing else can answer, then serve the home."""
+        from fermix.entrypoints.endings import GatewayCrashed
         from fermix.entrypoints.in_process import needs_local_model, own_home
         from fermix.infrastructure.settings.choice import ProviderChoiceError
         from fermix.infrastructure.settings.problems import ConfigError
@@ -47,7 +54,7 @@ class GatewayForeground:
         from fermix.infrastructure.system.lock import HomeBusy
 
         try:
-            if needs_local_model(home, self._environ):
+            if self._installs_model and needs_local_model(home, self._environ):
                 install_model(home, self._environ, note=note)
             with own_home(home, self._environ, verbose=verbose):
                 yield
@@ -55,6 +62,8 @@ class GatewayForeground:
             raise HomeTaken(str(error)) from error
         except HomeUnusable as error:
             raise CommandFailed(str(error), code="home_unusable", exit_code=ExitCode.FAILURE) from error
+        except GatewayCrashed as error:
+            raise CommandFailed(str(error), code="internal", exit_code=ExitCode.FAILURE) from error
         except ConfigError as error:
             raise CommandFailed(
                 str(error), code="config_invalid", exit_code=ExitCode.CONFIG_INVALID

@@ -116,7 +116,7 @@ class _StandardInput:
 
     def text(self) -> str:
         """All of it as text; what cannot be read is replaced, and told."""
-        return _decode(self._bytes(), note=self._note)
+        return decode_input(self._bytes(), note=self._note)
 
     def _bytes(self) -> bytes:
         """Everything up to the end, or one piece more than could be used."""
@@ -152,7 +152,8 @@ class _StandardInput:
                 self._note("Waiting for standard input; use --no-input, or < /dev/null, if none is meant.")
 
 
-def _decode(content: bytes, *, note: Note) -> str:
+def decode_input(content: bytes, *, note: Note) -> str:
+    """What came from standard input as text; what cannot be read in it is replaced, and told."""
     try:
         text = content.decode("utf-8")
     except UnicodeDecodeError:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from fermix.application.ports.clock import Clock
-from fermix.application.ports.control import ChannelHealth, Control, Health, ProviderHealth, Readiness
+from fermix.application.ports.control import ChannelHealth, Health, HealthView, ProviderHealth, Readiness
 from fermix.infrastructure.http.access import Access
 from fermix.infrastructure.http.guards import BodyLimited, Guarded, json_error
 
@@ -21,7 +21,7 @@ _HEALTH_SECONDS = 5
 _Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 
-def build_app(control: Control, *, clock: Clock, access: Access) -> ASGIApp:
+def build_app(control: HealthView, *, clock: Clock, access: Access) -> ASGIApp:
     """The application that a server runs.
 
     Only liveness is open to everybody: it says nothing but that the process answers.
@@ -39,14 +39,14 @@ def build_app(control: Control, *, clock: Clock, access: Access) -> ASGIApp:
     return Guarded(app=BodyLimited(app=app), access=access, open_paths=frozenset({_LIVE}))
 
 
-def _live_endpoint(control: Control, clock: Clock) -> _Endpoint:
+def _live_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
     async def live(_request: Request) -> Response:
         return _answer(200, {"status": "ok", **_about(control, clock)})
 
     return live
 
 
-def _ready_endpoint(control: Control, clock: Clock) -> _Endpoint:
+def _ready_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
     async def ready(_request: Request) -> Response:
         health = None
         with anyio.move_on_after(_HEALTH_SECONDS):
@@ -59,7 +59,7 @@ def _ready_endpoint(control: Control, clock: Clock) -> _Endpoint:
     return ready
 
 
-def _about(control: Control, clock: Clock) -> dict[str, object]:
+def _about(control: HealthView, clock: Clock) -> dict[str, object]:
     return {"app": "fermix", "version": control.identify().version, "timestamp": clock.now().isoformat()}
 
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp
 from typing_extensions import override
 
 from fermix.application.ports.clock import Clock
-from fermix.application.ports.control import Control
+from fermix.application.ports.control import HealthView
 from fermix.infrastructure.http.access import Access
 from fermix.infrastructure.http.app import build_app
 from fermix.infrastructure.http.connection import BoundedConnection
@@ -25,7 +25,7 @@ _STOP_SECONDS = 5
 
 
 async def serve_http(
-    control: Control,
+    control: HealthView,
     *,
     bind: str,
     port: int,

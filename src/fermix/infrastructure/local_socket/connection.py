@@ -18,6 +18,7 @@ from fermix.application.ports.control import (
 )
 from fermix.application.ports.ledger_errors import LedgerUnavailable
 from fermix.infrastructure.local_socket.fields import Fields, Malformed
+from fermix.infrastructure.local_socket.lane_verbs import LaneVerb, lane_answer
 from fermix.infrastructure.local_socket.limits import SocketLimits
 from fermix.infrastructure.local_socket.protocol import (
     ErrorCode,
@@ -50,6 +51,9 @@ _NEEDS = MappingProxyType(
         Verb.ASK: PrincipalCapability.SUBMIT,
         Verb.CANCEL: PrincipalCapability.SUBMIT,
         Verb.STOP: PrincipalCapability.CONTROL,
+        Verb.SESSIONS: PrincipalCapability.READ,
+        Verb.QUEUE: PrincipalCapability.READ,
+        Verb.RESOLVE: PrincipalCapability.CONTROL,
     }
 )
 
@@ -122,10 +126,20 @@ class Connection:
                 await self._send_result(request.id, {})
             case Verb.ASK:
                 await self._serve_ask(request)
+            case Verb.SESSIONS | Verb.QUEUE | Verb.RESOLVE:
+                await self._serve_lanes(verb, request)
             case Verb.CANCEL:
                 pass  # what it names has ended meanwhile, and has been answered
             case _:
                 assert_never(verb)
+
+    async def _serve_lanes(self, verb: LaneVerb, request: Request) -> None:
+        try:
+            content = await lane_answer(verb, request.params, self._control.lanes)
+        except Malformed as error:
+            await self._send_error(request.id, ErrorCode.BAD_REQUEST, str(error))
+        else:
+            await self._send_result(request.id, content)
 
     async def _serve_ask(self, request: Request) -> None:
         try:
@@ -135,16 +149,20 @@ class Connection:
             return
         self._cancelled = False
         end: AskEnded | None = None
-        async with anyio.create_task_group() as beside:
-            beside.start_soon(self._watch, request.id, beside.cancel_scope)
-            beside.start_soon(self._keep_alive, request.id, beside.cancel_scope)
-            end = await self._follow(request.id, question)
-            beside.cancel_scope.cancel()
+        with CancelScope() as last_words:
+            async with anyio.create_task_group() as beside:
+                beside.start_soon(self._watch, request.id, beside.cancel_scope)
+                beside.start_soon(self._keep_alive, request.id, beside.cancel_scope)
+                end = await self._follow(request.id, question)
+                # The end is known: that the process is ending must not keep it from its client.
+                last_words.shield = end is not None
+                beside.cancel_scope.cancel()
+            if self._fault is None and end is not None:
+                await self._send_result(request.id, encode_ask_end(end))
+                return
         if self._fault is not None:
             raise self._fault
-        if end is not None:
-            await self._send_result(request.id, encode_ask_end(end))
-        elif self._cancelled:
+        if self._cancelled:
             await self._send_error(request.id, ErrorCode.CANCELLED, "The request was cancelled.")
         else:
             await self._send_error(request.id, ErrorCode.INTERNAL, "The answer broke off.")

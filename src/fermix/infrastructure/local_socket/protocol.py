@@ -18,7 +18,7 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 
 MAX_ID_CHARACTERS = 64
 MAJOR = 1
-MINOR = 0
+MINOR = 1
 VERSION = f"{MAJOR}.{MINOR}"
 """A higher minor only adds; a higher major means that one side would be misunderstood."""
 
@@ -27,7 +27,10 @@ SOCKET_NAME = "daemon.sock"
 
 
 class Verb(StrEnum):
-    """What can be asked for. `cancel` has no reply of its own: the `ask` it names ends instead."""
+    """What can be asked for. `cancel` has no reply of its own: the `ask` it names ends instead.
+
+    Since 1.1: `sessions`, `queue`, `resolve`.
+    """
 
     IDENTIFY = "identify"
     STATUS = "status"
@@ -35,6 +38,9 @@ class Verb(StrEnum):
     ASK = "ask"
     CANCEL = "cancel"
     STOP = "stop"
+    SESSIONS = "sessions"
+    QUEUE = "queue"
+    RESOLVE = "resolve"
 
 
 class ErrorCode(StrEnum):

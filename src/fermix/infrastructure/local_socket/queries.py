@@ -1,9 +1,21 @@
 """What can be looked up over a connection, as the control port's values. Loads the domain, unlike an `ask`."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from fermix.application.ports.control import Health, Identity, Status
-from fermix.infrastructure.local_socket.client import ControlClient, ForeignProtocol
+from fermix.application.ports.conversations import ConversationSummary
+from fermix.application.ports.lane_control import QueueReport, Resolution, ResolveRequest
+from fermix.infrastructure.local_socket.client import ControlClient, ForeignProtocol, Refused
 from fermix.infrastructure.local_socket.fields import Malformed
-from fermix.infrastructure.local_socket.protocol import Verb
+from fermix.infrastructure.local_socket.lane_wire import (
+    decode_queue,
+    decode_resolution,
+    decode_sessions,
+    encode_resolve,
+    encode_sessions_limit,
+)
+from fermix.infrastructure.local_socket.protocol import ErrorCode, Verb
 from fermix.infrastructure.local_socket.wire import decode_health, decode_identity, decode_status
 
 
@@ -41,3 +53,52 @@ def health(client: ControlClient) -> Health:
         return decode_health(client.call(Verb.HEALTH))
     except Malformed as error:
         raise ForeignProtocol(f"The daemon's health is not understood. {error}") from error
+
+
+def sessions(client: ControlClient, *, limit: int) -> tuple[ConversationSummary, ...]:
+    """Conversations, newest first.
+
+    Raises:
+        ClientError: as for `ControlClient.call`.
+    """
+    try:
+        return decode_sessions(_call(client, Verb.SESSIONS, encode_sessions_limit(limit)))
+    except Malformed as error:
+        raise ForeignProtocol(f"The daemon's conversations are not understood. {error}") from error
+
+
+def queue(client: ControlClient) -> QueueReport:
+    """The queue line by line.
+
+    Raises:
+        ClientError: as for `ControlClient.call`.
+    """
+    try:
+        return decode_queue(_call(client, Verb.QUEUE, {}))
+    except Malformed as error:
+        raise ForeignProtocol(f"The daemon's queue is not understood. {error}") from error
+
+
+def resolve(client: ControlClient, request: ResolveRequest) -> Resolution:
+    """Discard or retry a turn.
+
+    Raises:
+        ClientError: as for `ControlClient.call`.
+    """
+    try:
+        return decode_resolution(_call(client, Verb.RESOLVE, encode_resolve(request)))
+    except Malformed as error:
+        raise ForeignProtocol(f"The daemon's answer is not understood. {error}") from error
+
+
+def _call(client: ControlClient, verb: Verb, params: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Call a verb that an older minor version of the protocol lacks."""
+    try:
+        return client.call(verb, params)
+    except Refused as error:
+        if error.code != ErrorCode.UNKNOWN_VERB:
+            raise
+        raise Refused(
+            error.code,
+            "The running daemon is older than this command. Restart it so that both are the same Fermix.",
+        ) from error

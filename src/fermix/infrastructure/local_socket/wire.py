@@ -172,7 +172,7 @@ def decode_status(content: Mapping[str, Any]) -> Status:
     fields = Fields(content, "status")
     return Status(
         identity=decode_identity(fields.mapping("identity")),
-        started_at=_decode_moment(fields, "started_at"),
+        started_at=decode_moment(fields, "started_at"),
         draining=fields.flag("draining"),
         health=decode_health(fields.mapping("health")),
         waiting=fields.whole("waiting"),
@@ -181,6 +181,21 @@ def decode_status(content: Mapping[str, Any]) -> Status:
         open_parts=fields.whole("open_parts"),
         http_port=fields.optional_whole("http_port"),
     )
+
+
+def decode_moment(fields: Fields, name: str) -> datetime:
+    """A field's instant, with its time zone.
+
+    Raises:
+        Malformed: it is none, or has no zone.
+    """
+    try:
+        moment = datetime.fromisoformat(fields.text(name))
+    except ValueError:
+        raise Malformed(f"The `{name}` is not a time.") from None
+    if moment.tzinfo is None:
+        raise Malformed(f"The `{name}` has no time zone.")
+    return moment
 
 
 def _encode_turn_event(event: TurnEvent) -> dict[str, Any]:  # noqa: PLR0911 - one return for each kind
@@ -245,13 +260,3 @@ def _decode_channel(content: Mapping[str, Any]) -> ChannelHealth:
         status=fields.choice("status", ChannelStatus),
         detail=fields.optional_text("detail"),
     )
-
-
-def _decode_moment(fields: Fields, name: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(fields.text(name))
-    except ValueError:
-        raise Malformed(f"The `{name}` is not a time.") from None
-    if moment.tzinfo is None:
-        raise Malformed(f"The `{name}` has no time zone.")
-    return moment

@@ -2,10 +2,12 @@
 
 from fermix.application.ports.conversations import ConversationSummary, MessageStatus, QueueCounts
 from fermix.application.ports.ownership import PausedTurn
+from fermix.application.ports.queue_listing import QueueListing
 from fermix.domain.history import HistoryEntry
 from fermix.domain.ids import Generation, LaneId, MessageRow
 from fermix.domain.route import Route
 from fermix.domain.turn import ACTIVE, TurnState
+from fermix.testing.memory.listing import list_queue
 from fermix.testing.memory.process import Process
 from fermix.testing.memory.tables import OPEN, LaneRow, Tables
 
@@ -46,6 +48,10 @@ class MemoryQueueView:
     async def paused(self) -> tuple[PausedTurn, ...]:
         """See `QueueView.paused`."""
         return await self._process.read(_paused)
+
+    async def listing(self, *, limit: int = 200) -> QueueListing:
+        """See `QueueView.listing`."""
+        return await self._process.read(lambda tables: list_queue(tables, limit=limit))
 
 
 def _history(tables: Tables, lane: LaneId, window: int, limit: int) -> tuple[HistoryEntry, ...]:

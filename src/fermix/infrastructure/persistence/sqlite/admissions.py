@@ -119,7 +119,7 @@ def _admit_input(tx: Transaction, item: Input, limits: QueueLimits) -> Accepted 
     )
     if placement is not Placement.WAIT:
         return Full(placement=placement)
-    lane = lane_of(tx, item.route)
+    lane = known if known is not None else lane_of(tx, item.route)
     in_album = item.album is not None and item.album.debounce > timedelta(0)
     albums.end_by_later_message(tx, lane, item.message, album=item.album if in_album else None)
     if item.album is not None and in_album:

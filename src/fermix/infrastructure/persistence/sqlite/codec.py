@@ -6,7 +6,7 @@ import types
 from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, datetime, timedelta
 from enum import Enum
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import PurePath
 from typing import Any, TypeAlias, TypeVar, Union, assert_never, cast, get_args, get_origin, get_type_hints
 
@@ -22,6 +22,8 @@ T = TypeVar("T")
 
 Json: TypeAlias = Any
 """Foreign until checked: what a column held."""
+
+_ROUTES_KEPT = 1024
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -92,9 +94,15 @@ def decode_entry(role: str, content: str) -> HistoryEntry:
     return _read(shape, _loads(content))
 
 
+@lru_cache(maxsize=_ROUTES_KEPT)
+def decode_route(key: str) -> Route:
+    """The route of that key; those met lately are not read anew for each row that names them."""
+    return Route.parse(key)
+
+
 def decode_target(key: str, reply_to: str | None) -> Target:
     """The target of that key; the message replied to stands in a column of its own."""
-    route = Route.parse(key)
+    route = decode_route(key)
     return Target(
         channel=route.channel,
         account=route.account,

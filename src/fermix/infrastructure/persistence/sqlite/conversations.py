@@ -2,11 +2,13 @@
 
 from fermix.application.ports.conversations import ConversationSummary, MessageStatus, QueueCounts
 from fermix.application.ports.ownership import PausedTurn
+from fermix.application.ports.queue_listing import QueueListing
 from fermix.domain.history import HistoryEntry
 from fermix.domain.ids import ChannelName, Generation, LaneId, MessageRow, TurnId
 from fermix.domain.route import Route
 from fermix.domain.turn import Outcome, TurnState
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.listing import list_queue
 from fermix.infrastructure.persistence.sqlite.reader import Reader
 from fermix.infrastructure.persistence.sqlite.rows import find_lane
 from fermix.infrastructure.persistence.sqlite.transaction import Rows
@@ -48,6 +50,10 @@ class SqliteQueueView:
     async def paused(self) -> tuple[PausedTurn, ...]:
         """See `QueueView.paused`."""
         return await self._reader.ask(_paused)
+
+    async def listing(self, *, limit: int = 200) -> QueueListing:
+        """See `QueueView.listing`."""
+        return await self._reader.ask(lambda rows: list_queue(rows, limit=limit))
 
 
 def _history(rows: Rows, lane: LaneId, *, window: int, limit: int) -> tuple[HistoryEntry, ...]:

@@ -34,21 +34,24 @@ class SqliteOutbox:
 
 
 def _done(tx: Transaction, part: PartId, end: PartEnd) -> SendingPart | None:
-    row = tx.row("SELECT state, target FROM outbox WHERE part=?", part)
+    row = tx.row("SELECT state, target, generation FROM outbox WHERE part=?", part)
     if row is not None and row[0] == "withdrawn":
         # It held the younger parts of its target while it was on its way; nobody else would start them now.
         return parts.start_next(tx, row[1])
     if row is None or row[0] != "sending":
         return None
+    sent_in_mid_turn = row[2] is not None
     match end:
         case Sent(platform_id=platform_id):
             known = None if platform_id is None else codec.storable(platform_id)
             tx.run("UPDATE outbox SET state='sent', platform_id=? WHERE part=?", known, part)
-            _end_effect(tx, part, known or SENT_WITHOUT_ID)
+            if sent_in_mid_turn:
+                _end_effect(tx, part, known or SENT_WITHOUT_ID)
         case NotDelivered(error=error):
             reason = codec.storable(error)
             tx.run("UPDATE outbox SET state='failed', error=? WHERE part=?", reason, part)
-            _end_effect(tx, part, f"not delivered: {reason}")
+            if sent_in_mid_turn:
+                _end_effect(tx, part, f"not delivered: {reason}")
         case RetryAt(when=when, counts=counts):
             tx.run(
                 "UPDATE outbox SET state='pending', due_at=?, attempts=attempts+?, repeated=max(repeated,?)"

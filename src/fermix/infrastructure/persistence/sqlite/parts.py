@@ -6,7 +6,7 @@ from datetime import datetime
 from fermix.application.ports.outbox import DueParts, SendingPart
 from fermix.domain.delivery import Part
 from fermix.domain.ids import ChannelName, Generation, PartId, TurnId
-from fermix.domain.route import Route, Target
+from fermix.domain.route import Target
 from fermix.infrastructure.persistence.sqlite import codec
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows, Transaction
 
@@ -109,7 +109,7 @@ def _pending_heads(rows: Rows, channels: Collection[ChannelName]) -> list[tuple[
     return [
         (part, due_at)
         for part, state, due_at, target in heads
-        if state == "pending" and Route.parse(target).channel in channels
+        if state == "pending" and codec.decode_route(target).channel in channels
     ]
 
 

@@ -1,6 +1,7 @@
 """Rows of lanes, turns and messages: finding them, and the steps a turn goes through."""
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope
@@ -11,6 +12,8 @@ from fermix.domain.route import Route, Target
 from fermix.domain.turn import WAITING, Outcome, TurnState, may_settle
 from fermix.infrastructure.persistence.sqlite import codec
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows, Transaction
+
+_SCOPES_KEPT = 64
 
 _SELECT_TURN = (
     "SELECT turn, lane, channel, state, outcome, awaited, attempts, epoch, generation, window, snapshot"
@@ -82,8 +85,14 @@ def _turn(row: Row) -> TurnRow:
         epoch=Epoch(epoch),
         generation=None if generation is None else Generation(generation),
         window=window,
-        scope=Scope.decode(snapshot),
+        scope=_scope(snapshot),
     )
+
+
+@lru_cache(maxsize=_SCOPES_KEPT)
+def _scope(snapshot: str) -> Scope:
+    """A snapshot as it was stored; turns share few different ones."""
+    return Scope.decode(snapshot)
 
 
 def messages_of(rows: Rows, turn: TurnId) -> tuple[StoredMessage, ...]:
@@ -119,7 +128,7 @@ def lane_of(tx: Transaction, route: Route) -> LaneId:
 
 def route_of_lane(rows: Rows, lane: LaneId) -> Route:
     """A route that leads to a lane."""
-    return Route.parse(rows.value("SELECT max(route) FROM routes WHERE lane=?", lane))
+    return codec.decode_route(rows.value("SELECT max(route) FROM routes WHERE lane=?", lane))
 
 
 def count_messages(rows: Rows, turn: TurnId) -> int:

@@ -1,0 +1,81 @@
+"""Whether each channel that was set up can do its work, and for whom."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fermix.application.operations.doctor.report import Finding, RowStatus, fail, ok, warn
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChannelFacts:
+    """One channel that is enabled and that somebody has begun to set up.
+
+    Attributes:
+        name: its section's name.
+        has_owner: whether it has an owner that can match somebody.
+        allowed: how many others may write.
+        allowlist_key: the key that names them.
+        missing: credential keys that are not set.
+        kept_elsewhere: those of them that lie in a secret store which was not asked.
+        served: whether this version has the channel.
+    """
+
+    name: str
+    has_owner: bool
+    allowed: int
+    allowlist_key: str
+    missing: tuple[str, ...] = ()
+    kept_elsewhere: tuple[str, ...] = ()
+    served: bool = True
+
+
+def judge_channels(channels: Sequence[ChannelFacts]) -> Finding:
+    """Fails when an enabled channel can let nobody in or lacks a credential."""
+    if not channels:
+        return ok("none is set up; `fermix ask` needs none")
+    judged = [_judged(channel) for channel in channels]
+    details = [text for _, text in judged]
+    if any(status is RowStatus.FAIL for status, _ in judged):
+        return fail(
+            _sentence("misconfigured", judged, RowStatus.FAIL, channels),
+            details=details,
+            remedy="set the keys named, or enabled = false under the channel",
+        )
+    if any(status is RowStatus.WARN for status, _ in judged):
+        return warn(
+            _sentence("to be looked at", judged, RowStatus.WARN, channels), details=details, remedy=None
+        )
+    return ok(f"configured: {', '.join(channel.name for channel in channels)}", details=details)
+
+
+def _sentence(
+    what: str,
+    judged: Sequence[tuple[RowStatus, str]],
+    status: RowStatus,
+    channels: Sequence[ChannelFacts],
+) -> str:
+    names = [channel.name for channel, (own, _) in zip(channels, judged, strict=True) if own is status]
+    return f"{what}: {', '.join(names)}"
+
+
+def _judged(channel: ChannelFacts) -> tuple[RowStatus, str]:
+    if not channel.has_owner and not channel.allowed:
+        lacking = f"neither owner_user_id nor {channel.allowlist_key} is set"
+        return RowStatus.FAIL, f"{channel.name}: misconfigured: {lacking}, so every message will be denied"
+    absent = [key for key in channel.missing if key not in channel.kept_elsewhere]
+    if absent:
+        return RowStatus.FAIL, f"{channel.name}: misconfigured: {' and '.join(absent)} must be set"
+    who = f"configured: {_people(channel)}"
+    if channel.kept_elsewhere:
+        keys = " and ".join(channel.kept_elsewhere)
+        return RowStatus.WARN, f"{channel.name}: {who}; {keys} is in a secret store that was not read"
+    if not channel.served:
+        return RowStatus.WARN, f"{channel.name}: {who}, but this version cannot serve it yet"
+    if not channel.has_owner:
+        return RowStatus.OK, f"{channel.name}: {who}; without an owner nobody may approve anything"
+    return RowStatus.OK, f"{channel.name}: {who}"
+
+
+def _people(channel: ChannelFacts) -> str:
+    others = f"{channel.allowed} allowed" if channel.allowed else "nobody else allowed"
+    return f"{'owner set' if channel.has_owner else 'no owner'}, {others}"

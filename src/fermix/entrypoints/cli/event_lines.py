@@ -1,0 +1,48 @@
+"""The lines of `--stream-json`: what happens during an `ask`, one JSON object each."""
+
+from typing import Any, assert_never
+
+from fermix.infrastructure.local_socket.asking import (
+    Accepted,
+    AskEvent,
+    Ended,
+    Missed,
+    Part,
+    StepStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+)
+
+
+def event_document(  # noqa: PLR0911 - one return for each kind of event
+    event: AskEvent, *, session: str
+) -> dict[str, Any]:
+    """The object of one event. The end is another's to write, since it has the exit status.
+
+    Args:
+        event: anything but the end.
+        session: the conversation, told once, with the acceptance.
+    """
+    match event:
+        case Accepted(turn):
+            return {"type": "accepted", "turn": turn, "session": session}
+        case TurnStarted(provider, model):
+            return {"type": "turn_started", "provider": provider, "model": model}
+        case StepStarted(step):
+            return {"type": "step_started", "step": step}
+        case TextDelta(text):
+            return {"type": "delta", "text": text}
+        case ToolStarted(name):
+            return {"type": "tool_started", "name": name}
+        case ToolFinished(name, failed):
+            return {"type": "tool_finished", "name": name, "failed": failed}
+        case Missed(events):
+            return {"type": "missed", "events": events}
+        case Part(text):
+            return {"type": "part", "text": text}
+        case Ended():
+            raise ValueError("the end of an ask is written with its exit status")
+        case _:
+            assert_never(event)

@@ -1,0 +1,127 @@
+"""What several rows need to know, gathered once: the settings, the owner of the home, and the database."""
+
+import fcntl
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fermix.application.operations.doctor.daemon import (
+    AnsweringOwner,
+    HiddenOwner,
+    NoOwner,
+    Owner,
+    SilentOwner,
+)
+from fermix.application.operations.doctor.database import DatabaseFacts
+from fermix.entrypoints.doctor_rows.database_files import look_at_database
+from fermix.infrastructure.local_socket.client import ClientError, NoDaemon, connect
+from fermix.infrastructure.local_socket.fields import Malformed
+from fermix.infrastructure.local_socket.protocol import Verb
+from fermix.infrastructure.local_socket.wire import decode_status
+from fermix.infrastructure.settings.loading import LoadedSettings, load_settings
+from fermix.infrastructure.settings.problems import ConfigError, Problem
+from fermix.infrastructure.system.home import Home
+
+ANSWER_SECONDS = 5.0
+"""How long the owner of the home may take to tell how it stands."""
+
+_MAX_LOCK_BYTES = 4096
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """The subject of every row. Whatever could not be read is a value too.
+
+    Attributes:
+        home: its paths; nothing there needs to exist.
+        environ: the environment.
+        loaded: the settings; `None` when they are broken.
+        problems: why they are.
+        owner: whoever has the home.
+        database: its files, and its content where nobody has it open.
+        paused: ids of requests that wait for their owner; `None` when the database was not read.
+    """
+
+    home: Home
+    environ: Mapping[str, str] = field(repr=False)
+    loaded: LoadedSettings | None = field(repr=False)
+    problems: tuple[Problem, ...]
+    owner: Owner
+    database: DatabaseFacts
+    paused: tuple[int, ...] | None
+
+
+def gather(path: Path, environ: Mapping[str, str]) -> Situation:
+    """Look; nothing is created or changed, and no secret is kept outside `loaded` and `environ`."""
+    home = Home(path=path)
+    loaded: LoadedSettings | None = None
+    problems: tuple[Problem, ...] = ()
+    try:
+        loaded = load_settings(path, environ)
+    except ConfigError as exc:
+        problems = exc.problems
+    owner = find_owner(home)
+    database, paused = look_at_database(home.ledger, in_use=not isinstance(owner, NoOwner))
+    if database.trouble is not None and isinstance(owner, NoOwner):
+        # A process that took the home meanwhile may have changed the file while it was read.
+        owner = find_owner(home)
+        if not isinstance(owner, NoOwner):
+            database, paused = look_at_database(home.ledger, in_use=True)
+    return Situation(
+        home=home,
+        environ=environ,
+        loaded=loaded,
+        problems=problems,
+        owner=owner,
+        database=database,
+        paused=paused,
+    )
+
+
+def find_owner(home: Home) -> Owner:
+    """Ask whoever listens how they stand; where nobody does, see whether the home's lock is held."""
+    if not os.access(home.path, os.X_OK) and _may_be_there(home.path):
+        return HiddenOwner(why="this user may not enter the home")
+    try:
+        with connect(home.path) as client:
+            return AnsweringOwner(status=decode_status(client.call(Verb.STATUS, seconds=ANSWER_SECONDS)))
+    except NoDaemon:
+        return _by_lock(home.lock)
+    except ClientError as exc:
+        return SilentOwner(pid=_holder(home.lock), why=str(exc).rstrip("."))
+    except Malformed as exc:
+        return SilentOwner(pid=_holder(home.lock), why=f"its answer is not understood, {exc}".rstrip("."))
+
+
+def _may_be_there(path: Path) -> bool:
+    try:
+        return path.exists()
+    except PermissionError:
+        return True
+
+
+def _by_lock(lock: Path) -> Owner:
+    """Shared and only for an instant, so that a start at the same time gets the lock at its next try."""
+    try:
+        handle = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return NoOwner()  # none yet, or nothing here may be read, which the home's row says
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return SilentOwner(pid=_holder(lock), why="nobody listens on its control socket")
+    except OSError:
+        return NoOwner()  # a file system without locks, on which no start succeeds
+    finally:
+        os.close(handle)
+    return NoOwner()
+
+
+def _holder(lock: Path) -> int | None:
+    try:
+        with lock.open("rb") as file:
+            return int(json.loads(file.read(_MAX_LOCK_BYTES))["pid"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

@@ -1,0 +1,49 @@
+"""What of the process around it a channel may need: the home, a folder for locks, and the way to the network."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import urlsplit
+
+_THIS_MACHINE = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """Handed to the builders of channels.
+
+    Attributes:
+        home: the absolute home.
+        runtime_folder: a folder of this user's, the same for every home on this machine; perhaps not made yet.
+        proxies: what the environment says of proxies, names in lower case.
+    """
+
+    home: Path
+    runtime_folder: Path
+    proxies: Mapping[str, str]
+
+    def proxy_for(self, address: str) -> str | None:
+        """The proxy that leads to an address, as the environment names it; this machine is reached without."""
+        parts = urlsplit(address)
+        host = parts.hostname or ""
+        if host in _THIS_MACHINE or self._is_reached_without(host):
+            return None
+        return self.proxies.get(f"{parts.scheme}_proxy") or self.proxies.get("all_proxy") or None
+
+    def _is_reached_without(self, host: str) -> bool:
+        names = [name.strip().lstrip(".").lower() for name in self.proxies.get("no_proxy", "").split(",")]
+        return any(name == "*" or (name and (host == name or host.endswith(f".{name}"))) for name in names)
+
+
+def surroundings_of(home: Path, environ: Mapping[str, str]) -> Surroundings:
+    """Read them from the environment."""
+    runtime = Path(environ.get("XDG_RUNTIME_DIR", "").strip() or "/nonexistent")
+    shared = Path(f"/tmp/fermix-{os.getuid()}")  # noqa: S108 - made private and checked before it is used
+    return Surroundings(
+        home=home,
+        runtime_folder=runtime / "fermix" if runtime.is_dir() else shared,
+        proxies={
+            name.lower(): value.strip() for name, value in environ.items() if name.lower().endswith("_proxy")
+        },
+    )

@@ -1,0 +1,203 @@
+"""The Telegram channel: text in by long polling, text out with formatting."""
+
+import logging
+from contextlib import nullcontext
+from dataclasses import dataclass
+from datetime import timedelta
+from types import TracebackType
+from typing import Self
+
+import anyio
+
+from fermix.application.ports.channel import (
+    ChannelFeatures,
+    ChannelRateLimited,
+    ChannelUnreachable,
+    Delivered,
+    Inbox,
+    OutgoingPart,
+)
+from fermix.application.ports.clock import Clock
+from fermix.domain.commands import CommandSpec
+from fermix.domain.ids import AccountId, PlatformMessageId
+from fermix.domain.splitting import TextUnit
+from fermix.infrastructure.channels.telegram.api import BotApi
+from fermix.infrastructure.channels.telegram.errors import (
+    NoAnswer,
+    NotSent,
+    Refused,
+    listen_error,
+    send_error,
+)
+from fermix.infrastructure.channels.telegram.moves import Moves
+from fermix.infrastructure.channels.telegram.pace import Pace
+from fermix.infrastructure.channels.telegram.polling import Patience, Poller
+from fermix.infrastructure.channels.telegram.rich_text import RichText
+from fermix.infrastructure.channels.telegram.token_lock import TokenLock
+from fermix.infrastructure.channels.telegram.typing import TelegramTyping
+from fermix.infrastructure.channels.telegram.wire_in import Moved, OddUpdate, OurBot, read_us
+from fermix.infrastructure.channels.telegram.wire_out import MAX_TEXT, formatted, menu, message, raw
+
+MENU_SECONDS = 5.0
+_REMEDIES = 2
+
+_log = logging.getLogger("fermix.telegram")
+
+
+_PATIENCE = Patience()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listening:
+    """How the channel listens.
+
+    Attributes:
+        lock: held while it does, so that no other home reads the same bot; `None`: nobody looks.
+    """
+
+    patience: Patience = _PATIENCE
+    lock: TokenLock | None = None
+
+
+_USUAL = Listening()
+
+
+def account_of(token: str) -> AccountId:
+    """The bot's user id: the part of its token before the colon."""
+    return AccountId(token.partition(":")[0])
+
+
+class TelegramChannel:
+    """One bot. Entered and left as a context manager, which closes its connections."""
+
+    def __init__(
+        self,
+        *,
+        api: BotApi,
+        account: AccountId,
+        commands: tuple[CommandSpec, ...],
+        pace: Pace,
+        clock: Clock,
+        listening: Listening = _USUAL,
+    ) -> None:
+        self._api = api
+        self._listening = listening
+        self._account = account
+        self._commands = commands
+        self._pace = pace
+        self._clock = clock
+        self._moves = Moves()
+        self._typing = TelegramTyping(api=api, moves=self._moves)
+        self._menu_is_set = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, exc: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._api.aclose()
+
+    @property
+    def account(self) -> AccountId:
+        """The bot's user id."""
+        return self._account
+
+    @property
+    def features(self) -> ChannelFeatures:
+        """Text of 4096 UTF-16 units; https://core.telegram.org/bots/api#sendmessage."""
+        return ChannelFeatures(max_text=MAX_TEXT, text_unit=TextUnit.UTF16, offers_again=True)
+
+    @property
+    def typing(self) -> TelegramTyping:
+        """Every chat of Telegram's can show that an answer is being written."""
+        return self._typing
+
+    async def run(self, inbox: Inbox, *, cursor: str | None) -> None:  # noqa: ARG002  # Telegram keeps the place
+        """Listen until cancelled; see the `Channel` port."""
+        lock = self._listening.lock
+        with nullcontext() if lock is None else lock.held():
+            await self._listen(inbox)
+
+    async def _listen(self, inbox: Inbox) -> None:
+        async with self._api.polling():
+            us = await self._introduce()
+            poller = Poller(
+                api=self._api,
+                us=us,
+                clock=self._clock,
+                patience=self._listening.patience,
+                moved=self._moves.remember,
+            )
+            await poller.look(inbox)
+            _log.info("telegram.listens", extra={"bot": us.name, "account": self._account})
+            await self._set_menu()
+            await poller.listen(inbox)
+
+    async def send(self, part: OutgoingPart) -> Delivered:
+        """Deliver one part; see the `Channel` port.
+
+        What comes too fast does not wait here, so that no other chat waits behind it. Two refusals that say how
+        to do better are followed once each: formatting that is not understood goes out raw, and a group that has
+        moved gets its message at the new place.
+        """
+        chat = self._moves.now(part.target.chat)
+        wait = self._pace.take(chat, now=self._clock.monotonic())
+        if wait > 0:
+            raise ChannelRateLimited(
+                "this would be too fast for Telegram", retry_after=timedelta(seconds=wait)
+            )
+        try:
+            return await self._deliver(part, chat)
+        except (NotSent, NoAnswer, Refused) as exc:
+            error = send_error(exc)
+            if isinstance(error, ChannelRateLimited):
+                until = self._clock.monotonic() + error.retry_after.total_seconds()
+                self._pace.hold(chat, until=until)
+            raise error from exc
+
+    async def _deliver(self, part: OutgoingPart, chat: str) -> Delivered:
+        text = formatted(part.body.text)
+        for _ in range(_REMEDIES):
+            try:
+                return await self._say(part, chat, text)
+            except Refused as exc:
+                if exc.migrate_to is not None and str(exc.migrate_to) != chat:
+                    self._moves.remember(Moved(old=chat, new=str(exc.migrate_to)))
+                    chat = str(exc.migrate_to)
+                elif exc.is_about_entities and text.entities:
+                    _log.warning("telegram.formatting_refused", extra={"entities": len(text.entities)})
+                    text = raw(part.body.text)
+                else:
+                    raise
+        return await self._say(part, chat, text)
+
+    async def _say(self, part: OutgoingPart, chat: str, text: RichText) -> Delivered:
+        try:
+            sent = await self._api.call("sendMessage", **message(part, chat, text))
+        except Refused as exc:
+            if exc.says_nothing_changed:
+                return Delivered()
+            raise
+        number = sent.get("message_id") if isinstance(sent, dict) else None
+        return Delivered(platform_id=None if number is None else PlatformMessageId(str(number)))
+
+    async def _introduce(self) -> OurBot:
+        try:
+            return read_us(await self._api.call("getMe"))
+        except (NotSent, NoAnswer, Refused) as exc:
+            raise listen_error(exc) from exc
+        except OddUpdate as exc:
+            raise ChannelUnreachable(str(exc)) from exc
+
+    async def _set_menu(self) -> None:
+        """Show the commands in the chats' menu, once; without it they work as well."""
+        if self._menu_is_set:
+            return
+        try:
+            with anyio.fail_after(MENU_SECONDS):
+                await self._api.call("setMyCommands", commands=menu(self._commands))
+        except (NotSent, NoAnswer, Refused, TimeoutError) as exc:
+            _log.warning("telegram.menu_not_set", extra={"cause": type(exc).__name__})
+            return
+        self._menu_is_set = True

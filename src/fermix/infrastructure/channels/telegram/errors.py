@@ -1,0 +1,160 @@
+"""How a call can fail, and what that means for whoever made it."""
+
+import math
+from datetime import timedelta
+from typing import TypeAlias, assert_never
+
+import orjson
+from telegram.error import TelegramError
+
+from fermix.application.ports.channel import (
+    ChannelOutcomeUnknown,
+    ChannelRateLimited,
+    ChannelRejected,
+    ChannelUnreachable,
+    SendError,
+)
+
+CREDENTIAL_REFUSED = (
+    "Telegram refuses the bot token: copy it again from @BotFather into telegram.bot_token, then restart"
+)
+"""What its owner reads of a 401 or 404."""
+
+ANOTHER_POLLER = (
+    "another program reads this bot's messages with the same token: "
+    "stop it, or give this one a bot of its own"
+)
+"""What its owner reads of a 409."""
+
+DEFAULT_WAIT_SECONDS = 5
+LONGEST_WAIT_SECONDS = 24 * 3600
+
+
+class NotSent(TelegramError):
+    """The request did not leave: no connection."""
+
+
+class NoAnswer(TelegramError):
+    """The request may have arrived; no whole answer came back."""
+
+
+class Refused(TelegramError):
+    """The server answered that it did not do it.
+
+    Attributes:
+        status: the error code.
+        description: the server's words; they name no secret and no text, but are not for people.
+        retry_after: seconds to wait, on a 429.
+        migrate_to: the supergroup that the group has become.
+    """
+
+    def __init__(
+        self,
+        status: int,
+        description: str,
+        *,
+        retry_after: float | None = None,
+        migrate_to: int | None = None,
+    ) -> None:
+        super().__init__(f"{status} {description}")
+        self.status = status
+        self.description = description
+        self.retry_after = retry_after
+        self.migrate_to = migrate_to
+
+    @property
+    def says_nothing_changed(self) -> bool:
+        """An edit to what is already shown: done, as far as anybody can see."""
+        return self.status == 400 and "message is not modified" in self.description.lower()
+
+    @property
+    def is_about_entities(self) -> bool:
+        """The formatting was not understood; the same text without it will be."""
+        said = self.description.lower()
+        return self.status == 400 and ("entit" in said or "can't parse" in said)
+
+    @property
+    def is_left_webhook(self) -> bool:
+        """Updates go to a webhook that somebody set on the bot."""
+        return self.status == 409 and "webhook" in self.description.lower()
+
+
+CallError: TypeAlias = NotSent | NoAnswer | Refused
+
+
+def read_refusal(status: int, body: bytes) -> Refused | NoAnswer:
+    """The error in an answer that is none of success; a page of a proxy in between says nothing certain."""
+    try:
+        answer = orjson.loads(body)
+    except ValueError:
+        answer = None
+    if not isinstance(answer, dict) or answer.get("ok") is not False:
+        return (
+            NoAnswer(f"an answer that is not Telegram's ({status})") if status < 400 else Refused(status, "")
+        )
+    code, parameters = answer.get("error_code"), answer.get("parameters")
+    parameters = parameters if isinstance(parameters, dict) else {}
+    return Refused(
+        code if isinstance(code, int) and not isinstance(code, bool) else status,
+        str(answer.get("description", ""))[:300],
+        retry_after=_seconds(parameters.get("retry_after")),
+        migrate_to=_whole(parameters.get("migrate_to_chat_id")),
+    )
+
+
+def _whole(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
+
+
+def _seconds(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return min(max(float(value), 0.0), LONGEST_WAIT_SECONDS)
+
+
+def send_error(exc: CallError) -> SendError:
+    """What a failed send means for the part.
+
+    A refused token keeps the part, since its owner will mend that. Of a 5xx nobody knows whether the message was
+    already on its way, but a 503 turns it away at the door.
+    """
+    match exc:
+        case NotSent():
+            return ChannelUnreachable(exc.message)
+        case NoAnswer():
+            return ChannelOutcomeUnknown(exc.message)
+        case Refused():
+            return _send_refusal(exc)
+        case _:
+            assert_never(exc)
+
+
+def _send_refusal(exc: Refused) -> SendError:
+    if exc.status == 429:
+        return ChannelRateLimited("Telegram asks to wait", retry_after=_wait(exc))
+    if exc.status in {401, 404}:
+        return ChannelUnreachable(CREDENTIAL_REFUSED)
+    if exc.status == 503:
+        return ChannelUnreachable("Telegram is not available (503)")
+    if exc.status >= 500:
+        return ChannelOutcomeUnknown(f"Telegram failed ({exc.status})")
+    return ChannelRejected(f"Telegram refused it: {exc.description or exc.status}")
+
+
+def listen_error(exc: CallError) -> ChannelRateLimited | ChannelRejected | ChannelUnreachable:
+    """What it means for the channel that Telegram could not be asked for messages."""
+    if not isinstance(exc, Refused):
+        return ChannelUnreachable(f"Telegram cannot be reached: {exc.message}")
+    if exc.status == 429:
+        return ChannelRateLimited("Telegram asks to wait", retry_after=_wait(exc))
+    if exc.status in {401, 404}:
+        return ChannelRejected(CREDENTIAL_REFUSED)
+    if exc.status == 409:
+        return ChannelRejected(ANOTHER_POLLER)
+    if exc.status >= 500:
+        return ChannelUnreachable(f"Telegram has trouble of its own ({exc.status})")
+    return ChannelUnreachable(f"Telegram did not understand us: {exc.description or exc.status}")
+
+
+def _wait(exc: Refused) -> timedelta:
+    return timedelta(seconds=DEFAULT_WAIT_SECONDS if exc.retry_after is None else exc.retry_after)

@@ -1,0 +1,143 @@
+"""The library's HTTP, straight over a connection pool: no line of any log ever sees an address with the token."""
+
+import json
+import ssl
+from typing import Any
+
+import httpx
+import orjson
+from telegram.request import BaseRequest, RequestData
+from typing_extensions import override
+
+from fermix.infrastructure.channels.telegram.errors import NoAnswer, NotSent, read_refusal
+
+CONNECT_SECONDS = 10.0
+READ_SECONDS = 30.0
+WRITE_SECONDS = 15.0
+POOL_SECONDS = 5.0
+IDLE_SECONDS = 30.0
+"""How long an unused connection is kept: one that the server closes as it is used makes an outcome unknown."""
+
+MAX_ANSWER_BYTES = 32 * 1024 * 1024
+
+
+class PooledRequest(BaseRequest):
+    """Requests over connections of its own, at most `connections` at once.
+
+    Opened by its first request or as a context manager; closing it breaks what is under way. Raises `CallError`
+    and nothing else.
+    """
+
+    def __init__(self, *, connections: int, tls: ssl.SSLContext, proxy: str | None = None) -> None:
+        self._proxy = proxy
+        self._limits = httpx.Limits(
+            max_connections=connections,
+            max_keepalive_connections=connections,
+            keepalive_expiry=IDLE_SECONDS,
+        )
+        self._tls = tls
+        self._transport: httpx.AsyncHTTPTransport | None = None
+
+    @property
+    @override
+    def read_timeout(self) -> float:
+        return READ_SECONDS
+
+    @override
+    async def initialize(self) -> None:
+        self._open()
+
+    @override
+    async def shutdown(self) -> None:
+        transport, self._transport = self._transport, None
+        if transport is not None:
+            await transport.aclose()
+
+    @override
+    async def do_request(
+        self,
+        url: str,
+        method: str,
+        request_data: RequestData | None = None,
+        read_timeout: Any = BaseRequest.DEFAULT_NONE,
+        write_timeout: Any = BaseRequest.DEFAULT_NONE,
+        connect_timeout: Any = BaseRequest.DEFAULT_NONE,
+        pool_timeout: Any = BaseRequest.DEFAULT_NONE,
+    ) -> tuple[int, bytes]:
+        timeout = httpx.Timeout(
+            read=_seconds(read_timeout, READ_SECONDS),
+            write=_seconds(write_timeout, WRITE_SECONDS),
+            connect=_seconds(connect_timeout, CONNECT_SECONDS),
+            pool=_seconds(pool_timeout, POOL_SECONDS),
+        )
+        request = httpx.Request(
+            method,
+            url,
+            headers={"User-Agent": self.USER_AGENT, "Content-Type": "application/json"},
+            content=orjson.dumps(request_data.parameters if request_data else {}),
+            extensions={"timeout": timeout.as_dict()},
+        )
+        status, body = await self._exchange(request)
+        if not 200 <= status <= 299:
+            raise read_refusal(status, body)
+        return status, body
+
+    @staticmethod
+    @override
+    def parse_json_payload(payload: bytes) -> dict[str, Any]:
+        answer = _loads(payload)
+        if not isinstance(answer, dict) or answer.get("ok") is not True or "result" not in answer:
+            raise read_refusal(200, payload)
+        return answer
+
+    async def _exchange(self, request: httpx.Request) -> tuple[int, bytes]:
+        try:
+            response = await self._open().handle_async_request(request)
+        except (
+            httpx.ConnectError,
+            httpx.ConnectTimeout,
+            httpx.PoolTimeout,
+            httpx.ProxyError,
+            httpx.UnsupportedProtocol,
+        ) as exc:
+            raise NotSent(type(exc).__name__) from exc
+        except httpx.HTTPError as exc:
+            raise NoAnswer(type(exc).__name__) from exc
+        try:
+            body = bytearray()
+            async for piece in response.aiter_bytes():
+                body += piece
+                if len(body) > MAX_ANSWER_BYTES:
+                    raise NoAnswer("an answer that is too long")
+        except (httpx.HTTPError, httpx.StreamError) as exc:
+            raise NoAnswer(type(exc).__name__) from exc
+        finally:
+            await response.aclose()
+        return response.status_code, bytes(body)
+
+    def _open(self) -> httpx.AsyncHTTPTransport:
+        if self._transport is None:
+            try:
+                self._transport = httpx.AsyncHTTPTransport(
+                    verify=self._tls, limits=self._limits, proxy=self._proxy, trust_env=False
+                )
+            except (ImportError, ValueError, httpx.InvalidURL) as exc:
+                # The error's words are not passed on: the address of a proxy may hold a password.
+                raise NotSent("the proxy that the environment names cannot be used") from exc
+        return self._transport
+
+
+def _seconds(value: object, default: float) -> float:
+    return float(value) if isinstance(value, int | float) else default
+
+
+def _loads(payload: bytes) -> object:
+    try:
+        return orjson.loads(payload)
+    except ValueError:
+        pass
+    try:
+        # Half of a surrogate pair in one message must not take the whole answer with it.
+        return json.loads(payload.decode("utf-8", "replace"))
+    except ValueError as exc:
+        raise NoAnswer("an answer that is no JSON") from exc

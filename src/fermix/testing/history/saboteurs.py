@@ -1,0 +1,167 @@
+"""Ledgers with one planted fault each: a checker that does not find them proves nothing about the others."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TypeAlias
+
+from fermix.application.ports.admissions import Admission, Admissions, AdmitResult, Amended, CursorMove, Input
+from fermix.application.ports.conversations import Conversations, QueueView
+from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart
+from fermix.application.ports.ownership import Ownership, PausedTurn, Recovered, Retention, Takeover
+from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
+from fermix.domain.delivery import Part
+from fermix.domain.ids import ChannelName, Generation, MessageRow, PartId, ThreadId, TurnId
+from fermix.domain.message import InboundMessage
+from fermix.domain.recovery import Repeat
+from fermix.testing.ledger_harness import OpenLedger
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ports:
+    """The ports of one ledger, each replaceable."""
+
+    admissions: Admissions
+    turns: Turns
+    outbox: Outbox
+    ownership: Ownership
+    conversations: Conversations
+    queue: QueueView
+
+    @classmethod
+    def of(cls, ledger: OpenLedger) -> "Ports":
+        """The ports as they are."""
+        return cls(
+            admissions=ledger.admissions,
+            turns=ledger.turns,
+            outbox=ledger.outbox,
+            ownership=ledger.ownership,
+            conversations=ledger.conversations,
+            queue=ledger.queue,
+        )
+
+
+Sabotage: TypeAlias = Callable[[OpenLedger], OpenLedger]
+
+
+class _ForgetfulTurns:
+    """Takes every effect for one that may be repeated."""
+
+    def __init__(self, turns: Turns) -> None:
+        self._turns = turns
+
+    async def claim(self, *, limit: int, channels: Collection[ChannelName]) -> Claims:
+        return await self._turns.claim(limit=limit, channels=channels)
+
+    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
+        await self._turns.prepared(row, media)
+
+    async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:
+        return await self._turns.begin_effect(replace(effect, repeat=Repeat.ADOPT))
+
+    async def end_effect(self, turn: TurnId, *, generation: Generation, step: int, outcome: str) -> None:
+        await self._turns.end_effect(turn, generation=generation, step=step, outcome=outcome)
+
+    async def settle(self, settlement: Settlement) -> tuple[SendingPart, ...]:
+        return await self._turns.settle(settlement)
+
+    async def release(self, turn: TurnId, *, generation: Generation) -> bool:
+        return await self._turns.release(turn, generation=generation)
+
+    async def cancel(self, turn: TurnId) -> bool:
+        return await self._turns.cancel(turn)
+
+
+class _UnmarkingOutbox:
+    """Hands out repeats as if for the first time."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
+        due = await self._outbox.due(channels=channels, limit=limit)
+        return replace(due, parts=_unmarked(due.parts))
+
+    async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
+        following = await self._outbox.done(part, end)
+        return None if following is None else replace(following, repeated=False)
+
+
+class _UnmarkingOwnership:
+    """Hands out the repeats of a recovery as if for the first time."""
+
+    def __init__(self, ownership: Ownership) -> None:
+        self._ownership = ownership
+
+    async def take(self, *, instance: str, boot: str) -> Takeover:
+        return await self._ownership.take(instance=instance, boot=boot)
+
+    async def recover(self, *, channels: Collection[ChannelName]) -> Recovered:
+        recovered = await self._ownership.recover(channels=channels)
+        return replace(recovered, parts=_unmarked(recovered.parts))
+
+    async def discard(self, paused: PausedTurn) -> None:
+        await self._ownership.discard(paused)
+
+    async def sweep(self, retention: Retention, *, limit: int = 500) -> int:
+        return await self._ownership.sweep(retention, limit=limit)
+
+    async def leave(self) -> None:
+        await self._ownership.leave()
+
+
+class _HastyAdmissions:
+    """Gives texts a lane of their own, so that they do not wait for an album of their chat."""
+
+    def __init__(self, admissions: Admissions) -> None:
+        self._admissions = admissions
+
+    async def admit(
+        self, batch: Sequence[Admission], *, cursor: CursorMove | None = None
+    ) -> tuple[AdmitResult, ...]:
+        return await self._admissions.admit([_hurried(item) for item in batch], cursor=cursor)
+
+    async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
+        return await self._admissions.amend(edited, key=key)
+
+    async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
+        return await self._admissions.finish_command(row, parts)
+
+
+def _unmarked(parts: Sequence[SendingPart]) -> tuple[SendingPart, ...]:
+    return tuple(replace(part, repeated=False) for part in parts)
+
+
+def _hurried(item: Admission) -> Admission:
+    if isinstance(item, Input) and item.album is None:
+        return replace(item, route=replace(item.route, thread=ThreadId("overtaking")))
+    return item
+
+
+def replays_blindly(ledger: OpenLedger) -> OpenLedger:
+    """Runs a turn again although it did something that a repeat does twice."""
+    return replace(Ports.of(ledger), turns=_ForgetfulTurns(ledger.turns))
+
+
+def hides_repeats(ledger: OpenLedger) -> OpenLedger:
+    """Does not say that a part may have been sent before."""
+    return replace(
+        Ports.of(ledger),
+        outbox=_UnmarkingOutbox(ledger.outbox),
+        ownership=_UnmarkingOwnership(ledger.ownership),
+    )
+
+
+def overtakes_albums(ledger: OpenLedger) -> OpenLedger:
+    """Lets a younger text start before an album that still collects."""
+    return replace(Ports.of(ledger), admissions=_HastyAdmissions(ledger.admissions))
+
+
+SABOTEURS: Mapping[str, Sabotage] = MappingProxyType(
+    {
+        "replays_blindly": replays_blindly,
+        "hides_repeats": hides_repeats,
+        "overtakes_albums": overtakes_albums,
+    }
+)
+"""All of them by name."""

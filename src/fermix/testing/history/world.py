@@ -1,0 +1,141 @@
+"""Everything around the ledger that outlives a process: people, a polling platform, and what was seen of both."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from random import Random
+
+from fermix.application.ports.outbox import SendingPart
+from fermix.domain.delivery import mark_repeated
+from fermix.domain.ids import ChatId
+from fermix.testing.history.events import Ask, Event, Said, Shown
+
+OWNERS_CHAT = ChatId("owner")
+FRIENDS_CHAT = ChatId("friends")
+GUESTS_CHAT = ChatId("guest")
+CHATS = (OWNERS_CHAT, FRIENDS_CHAT, GUESTS_CHAT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Planned:
+    """What a person is going to write."""
+
+    chat: ChatId
+    sender: str
+    ask: Ask = Ask.TURN
+    album: str | None = None
+
+
+SENDERS = {OWNERS_CHAT: ("42",), FRIENDS_CHAT: ("42", "43"), GUESTS_CHAT: ("44",)}
+"""Who writes where: a second sender in a chat does not end the album of the first."""
+
+
+def plan(chance: Random) -> tuple[Planned, ...]:
+    """What people write in one history: texts, albums (others may write in between), and commands."""
+
+    def somebody(chat: ChatId, ask: Ask = Ask.TURN, album: str | None = None) -> Planned:
+        return Planned(chat=chat, sender=chance.choice(SENDERS[chat]), ask=ask, album=album)
+
+    planned: list[Planned] = []
+    for number in range(chance.randint(4, 9)):
+        chat = chance.choice(CHATS)
+        kind = chance.random()
+        if kind < 0.25:
+            for part in [somebody(chat, album=f"album-{number}")] * chance.randint(2, 3):
+                planned.append(part)
+                if chance.random() < 0.3:
+                    planned.append(somebody(chance.choice((chat, *CHATS))))
+        elif kind < 0.33:
+            planned.append(somebody(OWNERS_CHAT, Ask.STOP))
+        elif kind < 0.38:
+            planned.append(somebody(chat, Ask.NEW))
+        else:
+            planned.append(somebody(chat))
+    return tuple(planned)
+
+
+class Platform:
+    """Offers what people wrote from the first that was not acknowledged on, and shows what it is sent."""
+
+    def __init__(self, events: list[Event]) -> None:
+        self._events = events
+        self._said: list[Said] = []
+        self._acknowledged = 0
+
+    @property
+    def said(self) -> Sequence[Said]:
+        """All messages, in order."""
+        return self._said
+
+    @property
+    def has_news(self) -> bool:
+        """Whether something was not acknowledged yet."""
+        return self._acknowledged < len(self._said)
+
+    def write(self, planned: Planned) -> None:
+        """A person writes."""
+        index = len(self._said)
+        said = Said(
+            index=index,
+            key=f"m{index}",
+            chat=planned.chat,
+            sender=planned.sender,
+            ask=planned.ask,
+            album=planned.album,
+        )
+        self._said.append(said)
+        self._events.append(said)
+
+    def offered(self, chance: Random) -> tuple[Said, ...]:
+        """One poll. Once in a while it begins with what was acknowledged before."""
+        first = max(self._acknowledged - (chance.random() < 0.05), 0)
+        return tuple(self._said[first : first + chance.randint(1, 4)])
+
+    def acknowledge(self, last: Said) -> None:
+        """Offer nothing up to `last` any more."""
+        self._acknowledged = max(self._acknowledged, last.index + 1)
+
+    def show(self, part: SendingPart) -> None:
+        """A part arrives, marked when its row says that it may be a repeat."""
+        body = mark_repeated(part.body) if part.repeated else part.body
+        self._events.append(
+            Shown(
+                part=part.part,
+                turn=part.turn,
+                ordinal=part.ordinal,
+                chat=part.target.chat,
+                text=body.text,
+            )
+        )
+
+
+@dataclass(slots=True, kw_only=True)
+class World:
+    """What one history is made of, beside its ledger.
+
+    Attributes:
+        planned: what people have not written yet.
+        mortality: chance to die at any one moment.
+        deaths_left: how often a process may still die.
+    """
+
+    chance: Random
+    power_cuts: bool
+    events: list[Event]
+    platform: Platform
+    planned: list[Planned]
+    mortality: float
+    deaths_left: int
+
+    @classmethod
+    def begin(cls, chance: Random, *, power_cuts: bool) -> "World":
+        """A world in which nothing has happened yet."""
+        events: list[Event] = []
+        return cls(
+            chance=chance,
+            power_cuts=power_cuts,
+            events=events,
+            platform=Platform(events),
+            planned=list(plan(chance)),
+            mortality=chance.choice((0.02, 0.04, 0.08)),
+            deaths_left=chance.randint(1, 8),
+        )

@@ -1,0 +1,32 @@
+"""Every channel passes the conformance suite, but for the gaps that are declared."""
+
+import anyio
+import pytest
+
+from fermix.testing.channel_conformance import CHANNEL_CHECKS, ChannelCheck, run_check
+from tests.contract.channel.platforms import CLI_GAPS, CliHarness, MemoryHarness
+
+pytestmark = [pytest.mark.anyio, pytest.mark.requirement("deliver.only_the_outbox_sends_again")]
+EACH = pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.id)
+
+
+@EACH
+async def test_the_channel_in_memory_keeps_its_promise(check: ChannelCheck) -> None:
+    with anyio.fail_after(20):
+        await run_check(check, MemoryHarness())
+
+
+@EACH
+async def test_the_local_channel_keeps_its_promise(check: ChannelCheck) -> None:
+    with anyio.fail_after(20):
+        await run_check(check, CliHarness(), gaps=CLI_GAPS)
+
+
+def test_the_mark_is_that_of_the_checks() -> None:
+    proven = {each for check in CHANNEL_CHECKS for each in check.requirements}
+    assert proven == {"deliver.only_the_outbox_sends_again"}
+
+
+def test_every_check_has_an_id_of_its_own_and_a_sentence() -> None:
+    assert len({check.id for check in CHANNEL_CHECKS}) == len(CHANNEL_CHECKS)
+    assert [check.id for check in CHANNEL_CHECKS if not check.promise.endswith(".")] == []

@@ -1,0 +1,179 @@
+"""The daemon with the test-only channel, and with a place in its ledger where it kills itself.
+
+`python -m tests.e2e.harness.killable_daemon --far PORT [--kill before:settle:1]` is `fermix run` with three parts
+of its container replaced; the product itself knows nothing of any of this.
+"""
+
+import argparse
+import os
+import signal
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+
+from fermix.application.ports.admissions import Admission, Admissions, AdmitResult, Amended, CursorMove
+from fermix.application.ports.channel import Channel
+from fermix.application.ports.conversations import QueueView
+from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart
+from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
+from fermix.domain.authorization import ChannelAccess, Policies
+from fermix.domain.delivery import Part
+from fermix.domain.ids import ChannelName, Generation, MessageRow, PartId, TurnId, UserId
+from fermix.domain.message import InboundMessage
+from fermix.entrypoints.container import Container
+from fermix.entrypoints.daemon import main as run_daemon
+from tests.e2e.harness.people import GUEST, HELPER, OWNER
+from tests.e2e.harness.polling_channel import TEST_CHANNEL, PollingChannel
+
+CALLS = ("admit", "claim", "settle", "done", "begin_effect", "end_effect")
+
+
+@dataclass(slots=True, kw_only=True)
+class Death:
+    """Kills this process before or after the n-th call of one kind that has something to commit."""
+
+    when: str = "never"
+    call: str = ""
+    number: int = 0
+    count: int = 0
+
+    @classmethod
+    def parse(cls, text: str | None) -> "Death":
+        """Read `before:settle:1`."""
+        if text is None:
+            return cls()
+        when, call, number = text.split(":")
+        if when not in {"before", "after"} or call not in CALLS:
+            raise ValueError(text)
+        return cls(when=when, call=call, number=int(number))
+
+    @contextmanager
+    def around(self, call: str) -> Iterator[None]:
+        """A call is made in the block; what it commits is committed at the block's end."""
+        number = 0
+        if call == self.call:
+            self.count += 1
+            number = self.count
+        self._strike("before", number)
+        yield
+        self._strike("after", number)
+
+    def _strike(self, when: str, number: int) -> None:
+        if number == self.number and when == self.when:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MortalAdmissions:
+    """T1."""
+
+    inner: Admissions
+    death: Death
+
+    async def admit(
+        self, batch: Sequence[Admission], *, cursor: CursorMove | None = None
+    ) -> tuple[AdmitResult, ...]:
+        if not batch:
+            return await self.inner.admit(batch, cursor=cursor)
+        with self.death.around("admit"):
+            return await self.inner.admit(batch, cursor=cursor)
+
+    async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
+        return await self.inner.amend(edited, key=key)
+
+    async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
+        return await self.inner.finish_command(row, parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MortalTurns:
+    """T3, T4 and T5. A claim counts when something waits."""
+
+    inner: Turns
+    queue: QueueView
+    death: Death
+
+    async def claim(self, *, limit: int, channels: Collection[ChannelName]) -> Claims:
+        if self.death.call == "claim" and not (await self.queue.counts()).waiting:
+            return await self.inner.claim(limit=limit, channels=channels)
+        with self.death.around("claim"):
+            return await self.inner.claim(limit=limit, channels=channels)
+
+    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
+        await self.inner.prepared(row, media)
+
+    async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:
+        with self.death.around("begin_effect"):
+            return await self.inner.begin_effect(effect)
+
+    async def end_effect(self, turn: TurnId, *, generation: Generation, step: int, outcome: str) -> None:
+        with self.death.around("end_effect"):
+            await self.inner.end_effect(turn, generation=generation, step=step, outcome=outcome)
+
+    async def settle(self, settlement: Settlement) -> tuple[SendingPart, ...]:
+        with self.death.around("settle"):
+            return await self.inner.settle(settlement)
+
+    async def release(self, turn: TurnId, *, generation: Generation) -> bool:
+        return await self.inner.release(turn, generation=generation)
+
+    async def cancel(self, turn: TurnId) -> bool:
+        return await self.inner.cancel(turn)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MortalOutbox:
+    """T6."""
+
+    inner: Outbox
+    death: Death
+
+    async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
+        return await self.inner.due(channels=channels, limit=limit)
+
+    async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
+        with self.death.around("done"):
+            return await self.inner.done(part, end)
+
+
+@dataclass(frozen=True, slots=True)
+class FixedPolicies:
+    """One owner, one guest, and one guest who may use the owner's commands."""
+
+    def current(self) -> Policies:
+        access = ChannelAccess(
+            owner=UserId(OWNER),
+            allowed=frozenset({UserId(GUEST), UserId(HELPER)}),
+            command_allowlist=frozenset({UserId(HELPER)}),
+        )
+        return Policies(channels={ChannelName(TEST_CHANNEL): access})
+
+
+def put_in(container: Container, *, port: int, death: Death) -> None:
+    """Replace what the test brings along."""
+    channels: Mapping[ChannelName, Channel] = {ChannelName(TEST_CHANNEL): PollingChannel(port=port)}
+    ledger = container.ledger()
+    container.remote_channels.override(channels)
+    container.policies.override(FixedPolicies())
+    container.ledger.override(
+        replace(
+            ledger,
+            admissions=MortalAdmissions(inner=ledger.admissions, death=death),
+            turns=MortalTurns(inner=ledger.turns, queue=ledger.queue, death=death),
+            outbox=MortalOutbox(inner=ledger.outbox, death=death),
+        )
+    )
+
+
+def main() -> int:
+    """Run it; the exit status is the daemon's."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--far", type=int, required=True)
+    parser.add_argument("--kill", type=Death.parse, default=Death())
+    given = parser.parse_args()
+    return run_daemon([], override=partial(put_in, port=given.far, death=given.kill))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,26 @@
+"""Run the server as a process: prints address and token as one JSON line and serves until its stdin ends.
+
+People write, and what chats show is read, through `/_play/…` (see `play`).
+"""
+
+import argparse
+import json
+import sys
+
+from tests.servers.telegram_api.server import TOKEN, telegram_server
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m tests.servers.telegram_api")
+    parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--token", default=TOKEN)
+    parser.add_argument("--real-limits", action="store_true")
+    given = parser.parse_args()
+    with telegram_server(token=given.token, port=given.port, real_limits=given.real_limits) as server:
+        line = json.dumps({"api_base_url": server.api_base_url, "token": server.token})
+        print(line, flush=True)  # noqa: T201 - its one line of output
+        sys.stdin.buffer.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""A call's parameters, from whichever of the four places the Bot API takes them.
+
+They come in the query, as a form, as multipart or as one JSON object, and mean the same: text. The real server
+turns values of a JSON body into text and reads numbers and objects from that, so `"5"` is as good as `5` and a
+list may come as a list or as its JSON. Names it does not know it ignores.
+"""
+
+import json
+import re
+from collections.abc import Mapping
+from email.message import Message
+from email.parser import BytesParser
+from email.policy import HTTP
+from typing import Any
+from urllib.parse import parse_qsl
+
+from tests.servers.telegram_api.refusal import BadRequest
+
+_WHOLE = re.compile(r"-?\d+", re.ASCII)
+
+
+class Parameters:
+    """Reads parameters as the methods need them, and refuses what the real server refuses."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.values = values
+
+    def text(self, name: str) -> str:
+        """The parameter as text, empty when absent.
+
+        Raises:
+            BadRequest: it is no Unicode text (half a surrogate pair).
+        """
+        value = self.values.get(name)
+        if value is None:
+            return ""
+        text = value if isinstance(value, str) else json.dumps(value)
+        if not _is_unicode(text):
+            raise BadRequest("strings must be encoded in UTF-8")
+        return text
+
+    def whole(self, name: str, default: int = 0) -> int:
+        """A lenient number: what cannot be read is 0, what is absent the default."""
+        text = self.text(name).strip()
+        if not text:
+            return default
+        return int(text) if _WHOLE.fullmatch(text) else 0
+
+    def flag(self, name: str) -> bool:
+        """Whether it says yes; anything else is no."""
+        return self.text(name).strip().lower() in {"true", "yes", "1"}
+
+    def structure(self, name: str, what: str) -> Any:
+        """An object or list, `None` when absent.
+
+        Raises:
+            BadRequest: it is text that is no JSON.
+        """
+        value = self.values.get(name)
+        if not isinstance(value, str):
+            return value
+        if not value:
+            return None
+        try:
+            return json.loads(value)
+        except ValueError:
+            raise BadRequest(f"can't parse {what} JSON object") from None
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def parameters_of(query: str, content_type: str, body: bytes) -> Parameters:
+    """The parameters of one request; those of the body win over those of the query.
+
+    Raises:
+        BadRequest: the body is not what its content type says.
+    """
+    values: dict[str, Any] = dict(parse_qsl(query, keep_blank_values=True))
+    kind = content_type.partition(";")[0].strip().lower()
+    if kind == "application/json":
+        values.update(_from_json(body))
+    elif kind == "application/x-www-form-urlencoded":
+        values.update(_from_form(body))
+    elif kind == "multipart/form-data":
+        values.update(_from_multipart(content_type, body))
+    elif body:
+        raise BadRequest("can't parse request: unsupported content type")
+    return Parameters(values)
+
+
+def _from_json(body: bytes) -> dict[str, Any]:
+    try:
+        values = json.loads(body or b"{}")
+    except ValueError:
+        raise BadRequest("can't parse JSON encoded request") from None
+    if not isinstance(values, dict):
+        raise BadRequest("can't parse JSON encoded request: object expected")
+    return values
+
+
+def _from_form(body: bytes) -> dict[str, Any]:
+    try:
+        return dict(parse_qsl(body.decode(), keep_blank_values=True, errors="strict"))
+    except ValueError:
+        raise BadRequest("can't parse request: wrong form encoding") from None
+
+
+def _from_multipart(content_type: str, body: bytes) -> dict[str, Any]:
+    head = f"Content-Type: {content_type}\r\n\r\n".encode()
+    message = BytesParser(policy=HTTP).parsebytes(head + body)
+    if not message.is_multipart():
+        raise BadRequest("can't parse request: wrong multipart encoding")
+    values: dict[str, Any] = {}
+    for part in message.iter_parts():
+        name, value = _field(part)
+        values[name] = value
+    return values
+
+
+def _field(part: Message) -> tuple[str, Any]:
+    name = part.get_param("name", header="content-disposition")
+    if not isinstance(name, str):
+        raise BadRequest("can't parse request: a part without a name")
+    data = part.get_payload(decode=True)
+    content = data if isinstance(data, bytes) else b""
+    if part.get_filename() is not None:
+        return name, {"file": part.get_filename(), "bytes": len(content)}
+    try:
+        return name, content.decode()
+    except UnicodeDecodeError:
+        raise BadRequest("strings must be encoded in UTF-8") from None

@@ -97,7 +97,7 @@ def _take(rest: str, fence: _Fence | None, limit: int, unit: TextUnit) -> tuple[
     if units(rest, unit) <= room:
         return opening + rest, "", None
     end = _fitting(rest, room, unit)
-    blocks = list(_blocks(rest[:end], fence))
+    blocks = list(_blocks(rest, end, fence))
     last = blocks[-1] if blocks else None
     if last is None or last[1] is not None:
         cut = _best_cut(rest, end, [(block.start, stop) for block, stop in blocks if stop is not None])
@@ -136,16 +136,21 @@ def _fitting(text: str, room: int, unit: TextUnit) -> int:
     return len(window)
 
 
-def _blocks(text: str, fence: _Fence | None) -> Iterator[tuple[_Fence, int | None]]:
-    """The code blocks of a text and where each ends; `None` for one that is still open at the end.
+def _blocks(text: str, end: int, fence: _Fence | None) -> Iterator[tuple[_Fence, int | None]]:
+    """The code blocks in `text[:end]` and where each ends; `None` for one that is still open there.
+
+    Lines are read whole, also the one that `end` cuts: half of it may look like what it is not.
 
     Args:
         text: Markdown.
-        fence: the block that is open at its start; it is given back itself.
+        end: how far to look.
+        fence: the block that is open at the start; it is given back itself.
     """
     for line in _LINE.finditer(text):
+        if line.start() >= end:
+            break
         if fence is not None:
-            if fence.is_closed_by(line[0]):
+            if fence.is_closed_by(line[0]) and line.start() + len(line[0].rstrip("\n")) <= end:
                 yield fence, line.end()
                 fence = None
             continue
@@ -158,9 +163,8 @@ def _blocks(text: str, fence: _Fence | None) -> Iterator[tuple[_Fence, int | Non
 
 def _whole_fits(rest: str, limit: int, unit: TextUnit) -> bool:
     """Whether the code block at the front of `rest` fits into one piece."""
-    window = rest[: limit + 1]
-    for _, end in _blocks(window, None):
-        return units(window[:end].rstrip(), unit) <= limit
+    for _, end in _blocks(rest, limit, None):
+        return end is not None and units(rest[:end].rstrip(), unit) <= limit
     return False
 
 

@@ -134,3 +134,11 @@ def test_a_cut_just_before_the_end_of_a_block_leaves_no_empty_block() -> None:
 )
 def test_the_best_boundary_in_the_second_half_is_taken(text: str, first: str) -> None:
     assert split(text, limit=100)[0] == first
+
+
+def test_a_line_that_the_limit_cuts_is_not_taken_for_the_end_of_a_block() -> None:
+    text = "```py\n" + "x" * 50 + "\n```py\n" + "y" * 40 + "\n```"
+    assert split(text, limit=64) == (
+        "```py\n" + "x" * 50 + "\n```",
+        "```py\n```py\n" + "y" * 40 + "\n```",
+    )

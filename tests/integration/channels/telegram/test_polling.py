@@ -142,6 +142,22 @@ def test_a_silent_connection_is_noticed_within_a_minute() -> None:
     assert usual.poll_seconds + 2 * usual.margin_seconds < 60
 
 
+async def test_listening_again_goes_on_behind_what_was_taken() -> None:
+    with telegram_server() as server:
+        inbox = Inbox()
+        async with bot(server) as channel:
+            async with listening(channel, inbox) as ended:
+                await server.until_polled()
+                server.fault("getUpdates", status=502, description="Bad Gateway", times=1)
+                server.user_writes(1001, "taken")
+                await inbox.until_offered(1)
+                await ended.wait()
+            assert server.pending
+            async with listening(channel, inbox):
+                server.user_writes(1001, "next")
+                assert await inbox.until_offered(2) == ["taken", "next"]
+
+
 async def test_a_poll_that_is_never_answered_is_noticed_and_sends_go_on_meanwhile() -> None:
     with telegram_server() as server:
         inbox = Inbox()

@@ -86,10 +86,6 @@ class BotApi:
         finally:
             await self._polling.shutdown()
 
-    async def renew_polling(self) -> None:
-        """The next poll opens another connection."""
-        await self._polling.shutdown()
-
     async def aclose(self) -> None:
         """Close every connection."""
         await self._polling.shutdown()

@@ -31,7 +31,7 @@ from fermix.infrastructure.channels.telegram.errors import (
 )
 from fermix.infrastructure.channels.telegram.moves import Moves
 from fermix.infrastructure.channels.telegram.pace import Pace
-from fermix.infrastructure.channels.telegram.polling import Patience, Poller
+from fermix.infrastructure.channels.telegram.polling import Patience, Poller, Position
 from fermix.infrastructure.channels.telegram.rich_text import RichText
 from fermix.infrastructure.channels.telegram.token_lock import TokenLock
 from fermix.infrastructure.channels.telegram.typing import TelegramTyping
@@ -87,6 +87,7 @@ class TelegramChannel:
         self._pace = pace
         self._clock = clock
         self._moves = Moves()
+        self._position = Position()
         self._typing = TelegramTyping(api=api, moves=self._moves)
         self._menu_is_set = False
 
@@ -127,6 +128,7 @@ class TelegramChannel:
                 us=us,
                 clock=self._clock,
                 patience=self._listening.patience,
+                position=self._position,
                 moved=self._moves.remember,
             )
             await poller.look(inbox)

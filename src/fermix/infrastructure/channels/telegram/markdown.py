@@ -126,12 +126,13 @@ class _Renderer:
 
     def _code_block(self, node: SyntaxTreeNode) -> None:
         language = _LANGUAGE.match(node.info.strip()) if node.type == "fence" else None
-        self._pre(node.content, None if language is None else language[0])
+        if node.content.strip():
+            self._pre(node.content, None if language is None else language[0])
+        else:
+            self._writer.write(f"{node.markup}{node.info}")
 
     def _pre(self, text: str, language: str | None = None) -> None:
         text = text.strip("\n").rstrip().expandtabs(_TAB)
-        if not text.strip():
-            return
         self._writer.new_line()
         with self._writer.alone(PRE, language=language):
             self._writer.write_exactly(text)

@@ -51,6 +51,17 @@ _ODD = (
 _log = logging.getLogger("fermix.telegram")
 
 
+@dataclass(slots=True)
+class Position:
+    """How far the bot's updates were taken in this process; a new process is told by Telegram.
+
+    Attributes:
+        next_update: the first one that was not; `None` before any was.
+    """
+
+    next_update: int | None = None
+
+
 class Poller:
     """Reads one bot's updates with an offset of our own; one of these lives as long as its connection does."""
 
@@ -61,14 +72,15 @@ class Poller:
         us: OurBot,
         clock: Clock,
         patience: Patience,
+        position: Position,
         moved: Callable[[Moved], None],
     ) -> None:
+        self._position = position
         self._patience = patience
         self._api = api
         self._us = us
         self._clock = clock
         self._moved = moved
-        self._offset: int | None = None
         self._webhook_removed = False
         self._pause = FIRST_PAUSE
 
@@ -83,7 +95,8 @@ class Poller:
     async def listen(self, inbox: Inbox) -> None:
         """Take updates until cancelled.
 
-        One broken connection is opened again at once; if that does not help, whoever runs us waits.
+        After a broken connection, which the pool drops, it asks again at once; if that does not help, whoever
+        runs us waits.
 
         Raises:
             ChannelError: Telegram cannot be heard any more; see `Channel.run`.
@@ -93,7 +106,6 @@ class Poller:
                 updates = await self._poll(self._patience.poll_seconds)
             except (NotSent, NoAnswer) as exc:
                 _log.warning("telegram.poll_broke", extra={"cause": exc.message})
-                await self._api.renew_polling()
                 updates = await self._ask(0)
             except Refused as exc:
                 updates = await self._after(exc)
@@ -123,7 +135,9 @@ class Poller:
         margin = self._patience.margin_seconds
         try:
             with anyio.fail_after(wait + margin * 2):
-                return await self._api.updates(offset=self._offset, wait_seconds=wait, margin_seconds=margin)
+                return await self._api.updates(
+                    offset=self._position.next_update, wait_seconds=wait, margin_seconds=margin
+                )
         except TimeoutError as exc:
             raise NoAnswer("an answer that does not end") from exc
 
@@ -136,7 +150,7 @@ class Poller:
             if message is not None and next(verdicts) in _NOT_TAKEN:
                 await self._rest()
                 return
-            self._offset = update["update_id"] + 1
+            self._position.next_update = update["update_id"] + 1
         self._pause = FIRST_PAUSE
 
     async def _rest(self) -> None:

@@ -1,6 +1,6 @@
 """Text with formatting as the Bot API takes it: entities with offsets in UTF-16 units beside the plain text.
 
-The documented rules hold by construction: entities are inside the text, never cross, never begin or end with white
+The documented rules hold by construction: entities are inside the text, never cross and never end with white
 space; `code` and `pre` stand alone but in a quote; a quote is never in a quote; at most 100 of them. Source:
 https://core.telegram.org/bots/api#formatting-options.
 """
@@ -166,7 +166,8 @@ def _trim(span: _Span, text: str) -> bool:
     end = min(span.end or 0, len(text))
     inner = text[span.start : end]
     kept = inner.rstrip()
-    lead = 0 if span.kind == PRE else len(kept) - len(kept.lstrip())
+    # A quote may begin with indented code, which keeps its indentation.
+    lead = 0 if span.kind in {PRE, QUOTE, LONG_QUOTE} else len(kept) - len(kept.lstrip())
     span.start, span.end = span.start + lead, span.start + len(kept)
     return bool(kept.strip())
 

@@ -32,17 +32,17 @@ PAUSED = (
     "afresh."
 )
 
-STOPPED_MARKER = "[The request above was stopped by its owner. It is context only: do not act on it.]"
+STOPPED_MARKER = "The request above was stopped by its owner. It is context only: do not act on it."
 INTERRUPTED_MARKER = (
-    "[The request above was interrupted before it was answered. It is context only: do not act on it.]"
+    "The request above was interrupted before it was answered. It is context only: do not act on it."
 )
 DISCARDED_MARKER = (
-    "[The request above was lost in a restart and then discarded by its owner. Do not act on it.]"
+    "The request above was lost in a restart and then discarded by its owner. Do not act on it."
 )
 FAILED_MARKER = (
-    "[The request above got no answer because of a failure. It is context: act on it only when asked again.]"
+    "The request above got no answer because of a failure. It is context: act on it only when asked again."
 )
-EDITED_NOTE = "[An earlier message was edited. It now reads as follows.]"
+EDITED_NOTE = "An earlier message was edited. It now reads as follows."
 
 NEW_WINDOW = "Started a new conversation. Long-term memory and scheduled jobs are kept."
 NO_MODEL_YET = "there is no language model yet; run `fermix model install`, or set a provider's API key"
@@ -159,7 +159,7 @@ def failed(failure: Failure) -> str:
         provider=failure.provider or "the model provider",
         section=failure.provider or "<name>",
         model=f"the model “{failure.model}”" if failure.model else "the chosen model",
-        detail=f" ({failure.detail})" if failure.detail else "",
+        detail=f" ({failure.detail.rstrip('.')})" if failure.detail else "",
         wait=_wait(failure.retry_after),
     )
     return text.replace("the ", "The ", 1) if text.startswith("the ") else text

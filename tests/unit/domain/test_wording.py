@@ -108,3 +108,8 @@ def test_a_stop_counts_what_it_ended(running: int, waiting: int, says: str) -> N
 
 def test_a_command_that_was_cut_off_is_named() -> None:
     assert "/backup" in wording.restarted_during("backup")
+
+
+def test_a_detail_that_is_a_sentence_does_not_end_twice() -> None:
+    text = wording.failed(Failure(kind=FailureKind.NO_MODEL, detail="The file is gone."))
+    assert "(The file is gone)." in text

@@ -154,7 +154,7 @@ class AgentLoop:
         ]
         if warned:
             entries.append(
-                MarkerEntry(text="[The same call was made three times in a row. Try another way.]")
+                MarkerEntry(text="The same call was made three times in a row. Try another way.")
             )
         return entries, stuck
 

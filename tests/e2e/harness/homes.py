@@ -133,13 +133,17 @@ class FermixHome:
             f"[fermix_web]\nport = 0\n{more}\n"
         )
 
-    def daemon(self, *, far: People | None = None, kill: str | None = None) -> Daemon:
+    def daemon(
+        self, *, far: People | None = None, kill: str | None = None, max_text: int | None = None
+    ) -> Daemon:
         """Start a daemon, with the test-only channel if there is a far side."""
         arguments = ["-m", "fermix.entrypoints.daemon"]
         if far is not None:
             arguments = ["-m", "tests.e2e.harness.killable_daemon", "--far", str(far.platform_port)]
         if kill is not None:
             arguments += ["--kill", kill]
+        if max_text is not None:
+            arguments += ["--max-text", str(max_text)]
         output = self.path.parent / f"daemon-{len(self.started)}.out"
         with output.open("wb") as file:
             process = subprocess.Popen(

@@ -16,6 +16,7 @@ from fermix.application.ports.admissions import Admission, Admissions, AdmitResu
 from fermix.application.ports.channel import Channel
 from fermix.application.ports.conversations import QueueView
 from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart
+from fermix.application.ports.ownership import Ownership, PausedTurn, Recovered, Retention, Takeover
 from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
 from fermix.domain.authorization import ChannelAccess, Policies
 from fermix.domain.delivery import Part
@@ -26,7 +27,7 @@ from fermix.entrypoints.daemon import main as run_daemon
 from tests.e2e.harness.people import GUEST, HELPER, OWNER
 from tests.e2e.harness.polling_channel import TEST_CHANNEL, PollingChannel
 
-CALLS = ("admit", "claim", "settle", "done", "begin_effect", "end_effect")
+CALLS = ("admit", "claim", "settle", "done", "begin_effect", "end_effect", "recover")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -137,6 +138,30 @@ class MortalOutbox:
             return await self.inner.done(part, end)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MortalOwnership:
+    """T8."""
+
+    inner: Ownership
+    death: Death
+
+    async def take(self, *, instance: str, boot: str) -> Takeover:
+        return await self.inner.take(instance=instance, boot=boot)
+
+    async def recover(self, *, channels: Collection[ChannelName]) -> Recovered:
+        with self.death.around("recover"):
+            return await self.inner.recover(channels=channels)
+
+    async def discard(self, paused: PausedTurn) -> None:
+        await self.inner.discard(paused)
+
+    async def sweep(self, retention: Retention, *, limit: int = 500) -> int:
+        return await self.inner.sweep(retention, limit=limit)
+
+    async def leave(self) -> None:
+        await self.inner.leave()
+
+
 @dataclass(frozen=True, slots=True)
 class FixedPolicies:
     """One owner, one guest, and one guest who may use the owner's commands."""
@@ -150,9 +175,10 @@ class FixedPolicies:
         return Policies(channels={ChannelName(TEST_CHANNEL): access})
 
 
-def put_in(container: Container, *, port: int, death: Death) -> None:
+def put_in(container: Container, *, port: int, death: Death, max_text: int | None = None) -> None:
     """Replace what the test brings along."""
-    channels: Mapping[ChannelName, Channel] = {ChannelName(TEST_CHANNEL): PollingChannel(port=port)}
+    channel = PollingChannel(port=port, max_text=max_text)
+    channels: Mapping[ChannelName, Channel] = {ChannelName(TEST_CHANNEL): channel}
     ledger = container.ledger()
     container.remote_channels.override(channels)
     container.policies.override(FixedPolicies())
@@ -162,6 +188,7 @@ def put_in(container: Container, *, port: int, death: Death) -> None:
             admissions=MortalAdmissions(inner=ledger.admissions, death=death),
             turns=MortalTurns(inner=ledger.turns, queue=ledger.queue, death=death),
             outbox=MortalOutbox(inner=ledger.outbox, death=death),
+            ownership=MortalOwnership(inner=ledger.ownership, death=death),
         )
     )
 
@@ -171,8 +198,9 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--far", type=int, required=True)
     parser.add_argument("--kill", type=Death.parse, default=Death())
+    parser.add_argument("--max-text", type=int)
     given = parser.parse_args()
-    return run_daemon([], override=partial(put_in, port=given.far, death=given.kill))
+    return run_daemon([], override=partial(put_in, port=given.far, max_text=given.max_text, death=given.kill))
 
 
 if __name__ == "__main__":

@@ -42,8 +42,9 @@ _BROKEN = (
 class PollingChannel:
     """Polls with an offset of its own; what the inbox does not take is asked for again."""
 
-    def __init__(self, *, port: int) -> None:
+    def __init__(self, *, port: int, max_text: int | None = None) -> None:
         self._port = port
+        self._max_text = max_text
 
     @property
     def account(self) -> AccountId:
@@ -53,7 +54,7 @@ class PollingChannel:
     @property
     def features(self) -> ChannelFeatures:
         """What is not acknowledged is offered again."""
-        return ChannelFeatures(offers_again=True)
+        return ChannelFeatures(offers_again=True, max_text=self._max_text)
 
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
         """Poll, let the inbox commit, and only then acknowledge."""

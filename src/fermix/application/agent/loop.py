@@ -153,9 +153,7 @@ class AgentLoop:
             for index, call in enumerate(calls)
         ]
         if warned:
-            entries.append(
-                MarkerEntry(text="The same call was made three times in a row. Try another way.")
-            )
+            entries.append(MarkerEntry(text="The same call was made three times in a row. Try another way."))
         return entries, stuck
 
 

@@ -89,7 +89,11 @@ class MortalAdmissions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MortalTurns:
-    """T3, T4 and T5. A claim counts when something waits."""
+    """T3, T4 and T5. A claim counts when something waits.
+
+    Where claims are counted, a look that found nothing waiting claims nothing either: a message admitted right
+    after the look would otherwise be claimed without being counted. Its admission wakes the dispatcher again.
+    """
 
     inner: Turns
     queue: QueueView
@@ -97,7 +101,7 @@ class MortalTurns:
 
     async def claim(self, *, limit: int, channels: Collection[ChannelName]) -> Claims:
         if self.death.call == "claim" and not (await self.queue.counts()).waiting:
-            return await self.inner.claim(limit=limit, channels=channels)
+            return Claims(turns=(), next_due=None)
         with self.death.around("claim"):
             return await self.inner.claim(limit=limit, channels=channels)
 

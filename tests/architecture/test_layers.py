@@ -17,6 +17,7 @@ INFRASTRUCTURE = frozenset(
     {
         "channels",
         "http",
+        "http_client",
         "local_socket",
         "media",
         "persistence",
@@ -81,7 +82,7 @@ def test_no_module_is_longer_than_one_subject_needs() -> None:
 
 def test_every_package_has_its_place() -> None:
     assert packages("") <= LAYERS
-    assert packages("domain") == set()
+    assert packages("domain") == {"streaming"}
     assert packages("infrastructure") <= INFRASTRUCTURE
     assert packages("entrypoints") <= ENTRYPOINTS
 

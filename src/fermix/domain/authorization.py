@@ -6,16 +6,11 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from fermix.domain.ids import ChannelName, UserId
+from fermix.domain.sandbox import Sandbox
+from fermix.domain.trust import Trust as Trust  # noqa: PLC0414 - who asks about senders asks about trust too
 
 LOCAL_CHANNELS = frozenset({ChannelName("cli"), ChannelName("daemon")})
 """Loopback channels: the owner of this machine is the sender. Reserved for the control socket."""
-
-
-class Trust(StrEnum):
-    """How far a sender is trusted; decides which capabilities a turn sees."""
-
-    OPERATOR = "operator"
-    GUEST = "guest"
 
 
 class Role(StrEnum):
@@ -89,9 +84,15 @@ class Denial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policies:
-    """The owner's decisions as one value, replaced whole when the owner edits them."""
+    """The owner's decisions as one value, replaced whole when the owner edits them.
+
+    Attributes:
+        channels: who may talk; a channel that is not there is unknown.
+        sandbox: what the agent may reach; `None` where nothing can be reached anyway.
+    """
 
     channels: Mapping[ChannelName, ChannelAccess] = field(default_factory=dict[ChannelName, ChannelAccess])
+    sandbox: Sandbox | None = None
 
 
 Decision: TypeAlias = Authorization | Denial

@@ -1,11 +1,17 @@
 """Outgoing parts: what leaves, how often it is tried, and how a repeat is marked."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
+from fermix.domain.ids import PlatformMessageId
+
 MAX_COUNTED_ATTEMPTS = 3
 """Tries that may have left or were refused, before a part counts as failed."""
+
+COUNTED_PAUSES = (timedelta(seconds=2), timedelta(seconds=90))
+"""After each counted try but the last. A line that broke once costs little; an outage of a minute and a half in
+which each send may have left costs no part."""
 
 GIVE_UP_AFTER = timedelta(hours=24)
 """How long a part that never left is tried, counted from its commit."""
@@ -22,9 +28,14 @@ ROOM_FOR_MARK = len(REPEAT_MARK) + 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
-    """Text in the agent's Markdown; the channel renders it. Never empty."""
+    """Text in the agent's Markdown; the channel renders it. Never empty.
+
+    `draft` is a message that already shows some of it: the part is delivered by replacing that message's
+    text. Where that cannot be done the draft is removed and the part sent as any other.
+    """
 
     text: str
+    draft: PlatformMessageId | None = None
 
 
 Part: TypeAlias = TextPart
@@ -33,7 +44,12 @@ Part: TypeAlias = TextPart
 
 def mark_repeated(part: Part) -> Part:
     """The part with the mark that tells its reader that it may be a repeat."""
-    return TextPart(text=f"{REPEAT_MARK}\n{part.text}")
+    return replace(part, text=f"{REPEAT_MARK}\n{part.text}")
+
+
+def for_another_chat(part: Part) -> Part:
+    """The part without its draft, which lies in the chat that it was meant for at first."""
+    return replace(part, draft=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,7 +86,7 @@ def after_not_sent(*, now: datetime, created_at: datetime, tries: int, wait: tim
 
 
 def after_maybe_sent(*, now: datetime, attempts: int) -> Retry:
-    """A part may have left, and nobody knows: few more tries, each marked as a possible repeat.
+    """A part may have left, and nobody knows: few more tries, far apart, each marked as a possible repeat.
 
     Args:
         now: the time of this failure.
@@ -78,4 +94,4 @@ def after_maybe_sent(*, now: datetime, attempts: int) -> Retry:
     """
     if attempts >= MAX_COUNTED_ATTEMPTS:
         return GiveUp()
-    return RetryAt(when=now + FIRST_PAUSE * 2 ** (attempts - 1), counts=True)
+    return RetryAt(when=now + COUNTED_PAUSES[attempts - 1], counts=True)

@@ -1,6 +1,6 @@
 """The key that leads to a conversation, and the place a reply goes to."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote, unquote
 
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, ThreadId
@@ -66,6 +66,38 @@ class Target:
     def key(self) -> str:
         """The place without the message replied to."""
         return Route(channel=self.channel, account=self.account, chat=self.chat, thread=self.thread).key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatMove:
+    """A chat that its platform goes on with under another id: whatever led to `old` leads to `new`."""
+
+    channel: ChannelName
+    account: AccountId
+    old: ChatId
+    new: ChatId
+
+    @property
+    def old_chat(self) -> Route:
+        """The old chat, threads aside."""
+        return Route(channel=self.channel, account=self.account, chat=self.old)
+
+    @property
+    def new_chat(self) -> Route:
+        """The new chat, threads aside."""
+        return Route(channel=self.channel, account=self.account, chat=self.new)
+
+    def concerns(self, place: Route | Target) -> bool:
+        """Whether a place lies in the old chat."""
+        return (place.channel, place.account, place.chat) == (self.channel, self.account, self.old)
+
+    def route(self, route: Route) -> Route:
+        """The route as it is now, its thread kept."""
+        return replace(route, chat=self.new) if self.concerns(route) else route
+
+    def target(self, target: Target) -> Target:
+        """The place as it is now; what was replied to has no name there, so the reply points at nothing."""
+        return replace(target, chat=self.new, reply_to=None) if self.concerns(target) else target
 
 
 def route_of(message: InboundMessage, *, thread: ThreadId | None = None) -> Route:

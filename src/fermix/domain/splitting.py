@@ -38,6 +38,17 @@ def units(text: str, unit: TextUnit) -> int:
     return len(text)
 
 
+def head(text: str, *, limit: int, unit: TextUnit) -> str:
+    """As much of the front of a text as fits into `limit` units, without parting a visible character."""
+    end = _fitting(text, limit, unit)
+    return text if end == len(text) else text[: _between_clusters(text, end)]
+
+
+def code_blocks(text: str) -> tuple[tuple[int, int | None], ...]:
+    """Where each code block of a text begins and ends; `None` for one that is still open at its end."""
+    return tuple((block.start, end) for block, end in _blocks(text, len(text), None))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Fence:
     """A code block that is open at some place: the line that opened it, and what closes it."""

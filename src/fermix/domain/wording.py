@@ -57,6 +57,11 @@ COMMAND_TAKEN_BEFORE = (
     "This command was taken before, but its reply got lost; `fermix queue list` shows how things stand."
 )
 NEEDS_OWNER = "Only the owner may use this command."
+NO_SANDBOX = "There is nothing here that the agent could reach."
+SANDBOX_CHANGES_ELSEWHERE = (
+    "The sandbox is changed on the machine itself: `fermix sandbox mode`, `fermix grant path`, "
+    "`fermix revoke path`, or `fermix config set`. /sandbox shows how it stands."
+)
 
 
 NOTHING_TO_DISCARD = "No lost request waits to be discarded."

@@ -26,6 +26,7 @@ from fermix.domain import wording
 from fermix.domain.authorization import LOCAL_CHANNELS
 from fermix.domain.ids import ChannelName
 from fermix.domain.normalise import Registration
+from fermix.domain.streaming.mode import StreamingMode
 from fermix.entrypoints.surroundings import Surroundings
 from fermix.infrastructure.local_socket.place import UnsafeFolder, make_private
 from fermix.infrastructure.settings.channels import ChannelSettings
@@ -80,6 +81,9 @@ def _lock_folder(around: Surroundings) -> Path | None:
 
 BUILDERS: Mapping[str, ChannelBuilder] = {"telegram": _telegram}
 """One registration per messenger. A messenger that is not here is not part of this version."""
+
+WITH_DRAFTS = frozenset({"telegram"})
+"""Messengers whose channel can show drafts, for whoever must know without loading one."""
 
 LIBRARIES: Mapping[str, str] = {"telegram": "telegram"}
 """The module that a messenger needs and that an extra of its own name installs."""
@@ -154,6 +158,13 @@ def door_of(name: ChannelName, channel: Channel, settings: Settings) -> Door:
 def features_of(served: Mapping[ChannelName, Served]) -> Mapping[ChannelName, ChannelFeatures]:
     """What each served channel can carry."""
     return {name: one.door.features for name, one in served.items()}
+
+
+def streaming_modes(settings: Settings) -> Mapping[ChannelName, StreamingMode]:
+    """How the owner wants each channel's answers shown while they are written."""
+    return {
+        ChannelName(name): StreamingMode(own.streaming) for name, own in settings.channels.by_name().items()
+    }
 
 
 def enabled_in_file(settings: Settings) -> frozenset[str]:

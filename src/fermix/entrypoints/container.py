@@ -25,10 +25,12 @@ from fermix.application.ports.local_clients import LocalClients
 from fermix.application.ports.models import Models
 from fermix.application.ports.ownership import Retention
 from fermix.application.ports.policies import PolicySource
+from fermix.application.ports.sandbox import SandboxSource
 from fermix.application.ports.workspace import Workspace
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
+from fermix.application.turns.streaming import StreamReplies
 from fermix.application.turns.typing import ShowTyping
 from fermix.domain.ids import ChannelName
 from fermix.entrypoints.channels import (
@@ -38,10 +40,14 @@ from fermix.entrypoints.channels import (
     features_of,
     initial_health,
     provider_health,
+    streaming_modes,
 )
 from fermix.entrypoints.surroundings import Surroundings
 from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.infrastructure.persistence.sqlite.database import SqliteLedger
+from fermix.infrastructure.sandbox.changes import FileSandboxChanges
+from fermix.infrastructure.sandbox.live import LiveSandbox
+from fermix.infrastructure.sandbox.policies import LivePolicies
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.policies import SettingsPolicies
 from fermix.infrastructure.system.clock import SystemClock
@@ -100,6 +106,7 @@ class Container(containers.DeclarativeContainer):
     ledger = providers.Dependency(instance_of=SqliteLedger)
     identity = providers.Dependency(instance_of=Identity)
     surroundings = providers.Dependency(instance_of=Surroundings)
+    environ: providers.Provider[Mapping[str, str]] = providers.Dependency()
     models: providers.Provider[Models] = providers.Dependency()
     workspace: providers.Provider[Workspace] = providers.Dependency()
 
@@ -108,7 +115,20 @@ class Container(containers.DeclarativeContainer):
     settings_policies: providers.Provider[SettingsPolicies] = providers.Singleton(
         SettingsPolicies, settings=settings
     )
-    policies: providers.Provider[PolicySource] = providers.Callable(_itself, settings_policies)
+    live_sandbox: providers.Provider[LiveSandbox] = providers.Singleton(
+        LiveSandbox, settings=settings, launch_folder=surroundings.provided.launch_folder
+    )
+    live_policies: providers.Provider[LivePolicies] = providers.Singleton(
+        LivePolicies, access=settings_policies, sandbox=live_sandbox
+    )
+    policies: providers.Provider[PolicySource] = providers.Callable(_itself, live_policies)
+    sandbox: providers.Provider[SandboxSource] = providers.Callable(_itself, live_sandbox)
+    sandbox_changes: providers.Provider[FileSandboxChanges] = providers.Singleton(
+        FileSandboxChanges,
+        settings=settings,
+        sandbox=live_sandbox,
+        environ=environ,
+    )
 
     cli_channel: providers.Provider[CliChannel] = providers.Singleton(CliChannel)
     clients: providers.Provider[LocalClients] = providers.Callable(_itself, cli_channel)
@@ -157,6 +177,13 @@ class Container(containers.DeclarativeContainer):
         models=models,
         settings=providers.Callable(_turn_settings, settings),
         typing=providers.Singleton(ShowTyping, channels=reachable, clock=clock),
+        streaming=providers.Singleton(
+            StreamReplies,
+            channels=reachable,
+            modes=providers.Callable(streaming_modes, settings),
+            events=events,
+            deliverer=deliverer,
+        ),
         observe=board.provided.provider,
     )
     run_turn: providers.Provider[RunTurn] = providers.Singleton(
@@ -212,6 +239,7 @@ class Container(containers.DeclarativeContainer):
         dispatcher=dispatcher,
         queue=ledger.provided.queue,
         board=board,
+        refused_lately=gateway.provided.refused_lately,
     )
     core: providers.Provider[Core] = providers.Singleton(
         Core,

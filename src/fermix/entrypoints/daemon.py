@@ -21,6 +21,7 @@ from fermix.infrastructure.local_socket.server import SocketUnavailable
 from fermix.infrastructure.settings.choice import ProviderChoiceError
 from fermix.infrastructure.settings.home import resolve_home
 from fermix.infrastructure.settings.problems import ConfigError
+from fermix.infrastructure.system.footprint import leave_out_unused
 from fermix.infrastructure.system.home import HomeUnusable
 from fermix.infrastructure.system.lock import HomeBusy
 
@@ -41,6 +42,7 @@ def main(argv: Sequence[str] | None = None, *, override: Override = no_override)
     if arguments:
         click.echo("fermix run takes no arguments.", err=True)
         return ExitCode.USAGE
+    leave_out_unused()
     home = resolve_home(os.environ, cwd=Path.cwd())
     try:
         prepared = prepare(home, os.environ)

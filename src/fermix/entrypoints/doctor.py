@@ -19,6 +19,7 @@ CHECKS: tuple[Check[Situation], ...] = (
     Check(name="disk", look=places.disk),
     Check(name="paused", look=running.paused),
     Check(name="channels", look=configured.channels),
+    Check(name="refused", look=running.refused),
     Check(name="control socket", look=places.control_socket),
 )
 """A new row is one more line here."""

@@ -82,18 +82,11 @@ async def open_container(
         )
         container.ledger.override(ledger)
         container.models.override(models)
-        container.workspace.override(
-            FolderWorkspace(
-                places=Places(
-                    workspace=settings.workspace,
-                    home=home.path,
-                    user_home=settings.user_home,
-                    admits_cwd=settings.sandbox.mode != "strict",
-                ),
-                clock=container.clock(),
-            )
-        )
         container.surroundings.override(surroundings_of(home.path, environ))
+        container.environ.override(environ)
+        container.workspace.override(
+            FolderWorkspace(places=Places(sandbox=container.live_sandbox().stated), clock=container.clock())
+        )
         container.identity.override(
             Identity(
                 instance=instance,

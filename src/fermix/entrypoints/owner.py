@@ -29,6 +29,7 @@ from fermix.infrastructure.persistence.sqlite.errors import LedgerDamaged
 from fermix.infrastructure.settings.loading import LoadedSettings
 from fermix.infrastructure.settings.watching import watch_policies
 from fermix.infrastructure.system.clock import SystemClock
+from fermix.infrastructure.system.footprint import settle_garbage
 from fermix.infrastructure.system.home import Home
 from fermix.infrastructure.system.lock import Holder, HomeBusy, hold_home, hold_home_within
 from fermix.infrastructure.system.signals import wait_for_stop_signal
@@ -93,7 +94,7 @@ async def own(
                 group.start_soon(_check_file, container)
             if kind is OwnerKind.DAEMON:
                 await group.start(_stop_on_signal, operations)
-                group.start_soon(_watch_policies, container, loaded, environ)
+            group.start_soon(_watch_policies, container, loaded, environ)
             await _serve(container, operations, home, kind, environ, task_status)
             group.cancel_scope.cancel()
     _log.info("gateway.ended", extra={"home": str(home.path)})
@@ -139,6 +140,8 @@ async def _serve(
             await group.start(_listen, desk)
             desk.announce()
             task_status.started(operations)
+            if kind is OwnerKind.DAEMON:
+                settle_garbage()
 
     async def http() -> None:
         try:
@@ -233,5 +236,5 @@ async def _stop_on_signal(
 
 async def _watch_policies(container: Container, loaded: LoadedSettings, environ: Mapping[str, str]) -> None:
     await watch_policies(
-        loaded, environ=environ, replace=container.settings_policies().replace, clock=container.clock()
+        loaded, environ=environ, replace=container.live_policies().replace, clock=container.clock()
     )

@@ -17,11 +17,13 @@ class Surroundings:
         home: the absolute home.
         runtime_folder: a folder of this user's, the same for every home on this machine; perhaps not made yet.
         proxies: what the environment says of proxies, names in lower case.
+        launch_folder: where the process was started; `None` when that folder is gone.
     """
 
     home: Path
     runtime_folder: Path
     proxies: Mapping[str, str]
+    launch_folder: Path | None = None
 
     def proxy_for(self, address: str) -> str | None:
         """The proxy that leads to an address, as the environment names it; this machine is reached without."""
@@ -46,4 +48,12 @@ def surroundings_of(home: Path, environ: Mapping[str, str]) -> Surroundings:
         proxies={
             name.lower(): value.strip() for name, value in environ.items() if name.lower().endswith("_proxy")
         },
+        launch_folder=_current_folder(),
     )
+
+
+def _current_folder() -> Path | None:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None

@@ -8,27 +8,59 @@ For each adapter write a `ChannelHarness`, then run every check over a fresh one
         await run_check(check, MyHarness(), gaps=MY_GAPS)
 
 What your adapter cannot keep, or its platform cannot be brought to, is declared as `Gap`s; a gap that is none any
-more fails. The suite itself needs no test framework.
+more fails. The suite itself needs no test framework. `docs/channel_adapters.md` leads through it.
 """
 
-from fermix.testing.channel_checks import listening, sending
+from fermix.testing.channel_checks import (
+    facts,
+    failing,
+    hostile,
+    leaving,
+    lifecycle,
+    offering,
+    secrecy,
+    sending,
+)
 from fermix.testing.channel_checks.check import ChannelCheck
-from fermix.testing.channel_harness import ChannelHarness, FarSide, OpenChannel
+from fermix.testing.channel_harness import (
+    PRIVATE,
+    WAIT,
+    ChannelHarness,
+    Fact,
+    FarSide,
+    OpenChannel,
+    Shown,
+    Trouble,
+)
 from fermix.testing.checks import CannotArrange, Check, Gap, run_check
 from fermix.testing.expectations import PromiseBroken
 
 __all__ = [
     "CHANNEL_CHECKS",
+    "PRIVATE",
+    "WAIT",
     "CannotArrange",
     "ChannelCheck",
     "ChannelHarness",
     "Check",
+    "Fact",
     "FarSide",
     "Gap",
     "OpenChannel",
     "PromiseBroken",
+    "Shown",
+    "Trouble",
     "run_check",
 ]
 
-CHANNEL_CHECKS: tuple[ChannelCheck, ...] = (*listening.CHECKS, *sending.CHECKS)
-"""All checks: the way in, and the way out."""
+CHANNEL_CHECKS: tuple[ChannelCheck, ...] = (
+    *lifecycle.CHECKS,
+    *facts.CHECKS,
+    *offering.CHECKS,
+    *sending.CHECKS,
+    *failing.CHECKS,
+    *leaving.CHECKS,
+    *hostile.CHECKS,
+    *secrecy.CHECKS,
+)
+"""All checks: life, what messages tell, the way in, the way out, failures, cancellation, odd input, secrets."""

@@ -1,60 +1,168 @@
-"""What the suite of channels needs to know of an adapter: how to open it and direct its platform."""
+"""What the suite of channels needs to know of an adapter: how to open it and direct its platform.
 
-from collections.abc import Sequence
+A harness is three small classes: `ChannelHarness` opens an adapter over a platform of its own, `OpenChannel` is
+the two together, `FarSide` is the platform with its people, as a test directs it. The platform is a fake server
+that keeps the limits and errors of the real one, so that the adapter under test is the whole adapter, its client
+library included.
+"""
+
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from datetime import timedelta
+from enum import StrEnum
 from typing import Protocol
 
 from fermix.application.ports.channel import Channel, OutgoingPart
 
+WAIT = timedelta(seconds=7)
+"""What a platform asks for that refuses a part as too fast."""
 
-class FarSide(Protocol):
-    """A platform with its people. What it cannot do or show raises `CannotArrange`."""
 
-    def user_writes(self, *texts: str) -> None:
-        """Somebody writes these messages, in this order, in one chat."""
-        ...
+PRIVATE = "between you and me"
+"""Words that no log and no error may hold."""
 
-    async def saw(self, count: int) -> Sequence[str]:
-        """Wait until so many parts are shown; their texts, in order."""
-        ...
+
+class Trouble(StrEnum):
+    """What can become of one part that is sent.
+
+    `TOO_FAST` refused with the wait `WAIT` · `UNREACHABLE` it cannot leave, nobody is there · `REFUSED` for
+    good · `ANSWER_LOST` shown, and the line breaks before its sender hears so · `ANSWER_GARBLED` shown, and what
+    its sender hears is no answer · `STALLED` no answer for as long as its sender waits, later parts get theirs.
+    """
+
+    TOO_FAST = "too_fast"
+    UNREACHABLE = "unreachable"
+    REFUSED = "refused"
+    ANSWER_LOST = "answer_lost"
+    ANSWER_GARBLED = "answer_garbled"
+    STALLED = "stalled"
+
+
+class Fact(StrEnum):
+    """What a message can tell beside its text, named by what is written.
+
+    The field of `InboundMessage` that tells it is the one that `told_in` names.
+    """
+
+    SENDER = "a message"
+    BOT = "a message of another bot"
+    GROUP = "a message in a shared chat that has a title"
+    THREAD = "a message in a thread or topic"
+    REPLY = "a reply to a message of somebody else"
+    OURS = "a reply to a message of ours"
+    QUOTE = "a reply that quotes some words of another message"
+    FORWARD = "a forwarded message"
+    EDIT = "a message that was written before and reads otherwise now"
+    ATTACHMENT = "a message with a file: its kind, type, size and name, and by what it can be fetched"
+    ALBUM = "one of several pictures that belong together"
+    MENTION = "a message that begins with our name"
+    COMMAND = "a command with our name behind it"
+    OTHERS_COMMAND = "a command with another bot's name behind it"
+    TIME = "a message whose time of writing is known"
 
     @property
-    def tries(self) -> int:
-        """How often a part was sent, whatever became of it."""
+    def told_in(self) -> str:
+        """A field of `InboundMessage`, or of one of its fields (`sender.id`)."""
+        return _TOLD_IN[self]
+
+
+_TOLD_IN = {
+    Fact.SENDER: "sender.id",
+    Fact.BOT: "sender.is_bot",
+    Fact.GROUP: "chat.title",
+    Fact.THREAD: "thread.id",
+    Fact.REPLY: "references",
+    Fact.OURS: "references",
+    Fact.QUOTE: "references",
+    Fact.FORWARD: "references",
+    Fact.EDIT: "edited_at",
+    Fact.ATTACHMENT: "attachments",
+    Fact.ALBUM: "album",
+    Fact.MENTION: "mentions",
+    Fact.COMMAND: "text",
+    Fact.OTHERS_COMMAND: "command_bot",
+    Fact.TIME: "sent_at",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shown:
+    """A part as people see it.
+
+    Attributes:
+        id: the platform's id of the message; `None` where it has none.
+        in_thread: it stands in the thread of `OpenChannel.part`.
+    """
+
+    text: str
+    id: str | None
+    in_thread: bool
+
+
+class FarSide(Protocol):
+    """A platform with its people. What it cannot do or show raises `CannotArrange`; a `Gap` declares it."""
+
+    def user_writes(self, *texts: str) -> None:
+        """Somebody writes these messages, in this order, in one direct chat."""
+        ...
+
+    def user_shows(self, fact: Fact) -> Mapping[str, object]:
+        """Somebody writes a message with this fact; others may come before it.
+
+        Returns:
+            Fields of `InboundMessage`, or of its fields (`sender.id`), with the values they are to have: at
+            least the one that `fact.told_in` names.
+        """
+        ...
+
+    def hands_over_garbage(self) -> None:
+        """The platform offers whatever it says it never does: wrong types, missing fields, unknown kinds.
+
+        Where there is room for words, they are `PRIVATE`.
+        """
         ...
 
     @property
     def acknowledged(self) -> int:
-        """How many messages will not be offered again."""
+        """How many of the messages of `user_writes` will not be offered again."""
         ...
 
     async def acknowledges(self, count: int) -> None:
-        """Wait until so many messages will not be offered again."""
+        """Wait until so many of those will not be offered again."""
         ...
 
-    def rate_limit_next(self, wait: timedelta) -> None:
-        """The next part is refused with a wait."""
+    async def shown(self, count: int) -> Sequence[Shown]:
+        """Wait until so many parts are shown; all that are, in order."""
         ...
 
-    def cut_the_line(self) -> None:
-        """The next part cannot leave: nobody is there."""
+    @property
+    def tries(self) -> int:
+        """How often a part was handed to the platform, whatever became of it."""
         ...
 
-    def lose_the_answer(self) -> None:
-        """The next part is shown, and the line breaks before its sender hears so."""
-        ...
-
-    def refuse_next(self) -> None:
-        """The next part is refused for good."""
-        ...
-
-    def stall_next(self) -> None:
-        """The next part gets no answer, for as long as its sender waits; later ones do."""
+    def trouble_next(self, trouble: Trouble) -> None:
+        """What becomes of the part that is made (`OpenChannel.part`) and sent next."""
         ...
 
     async def stalled(self) -> None:
-        """Wait until a sender waits for the answer that does not come."""
+        """Wait until a sender waits for an answer that does not come."""
+        ...
+
+    def refuses_us(self) -> None:
+        """The channel's credential is not good any more."""
+        ...
+
+    def goes_away(self) -> None:
+        """Nobody is there: lines that are open break, new ones are refused."""
+        ...
+
+    def comes_back(self) -> None:
+        """The platform is there again."""
+        ...
+
+    async def settles(self) -> int:
+        """How many lines the channel holds open, once those that were given up are closed on both sides."""
         ...
 
 
@@ -71,17 +179,22 @@ class OpenChannel(Protocol):
         """Its platform."""
         ...
 
+    @property
+    def credential(self) -> str:
+        """What the adapter proves with who it is: it must never show. Empty when it has none."""
+        ...
+
     def again(self) -> Channel:
         """The adapter as the next process opens it, over the same platform."""
         ...
 
-    def part(self, text: str) -> OutgoingPart:
-        """A part for whoever writes on the far side."""
+    def part(self, text: str, *, in_thread: bool = False) -> OutgoingPart:
+        """A part for whoever writes on the far side, in a thread there or not."""
         ...
 
 
 class ChannelHarness(Protocol):
-    """One kind of adapter, opened anew for each check."""
+    """One kind of adapter, opened anew for each check; some open it twice at the same time."""
 
     @property
     def patience(self) -> timedelta:

@@ -1,9 +1,9 @@
 """The random-history experiment: a gateway over a ledger whose process dies at any moment, and what must hold.
 
-A history is people who write to three chats of a polling platform (texts, albums, commands), turns with effects
-of every sort, replies in several parts whose sends and acknowledgements get lost, and a process that dies between
-any two of its doings, or with the whole machine. It ends when everything that was begun has ended. The same seed
-gives the same history over the same ledger.
+A history is people who write to three chats of a polling platform (texts, albums, commands), chats that go on
+under another id, turns with effects of every sort, replies in several parts whose sends and acknowledgements
+get lost, and a process that dies between any two of its doings, or with the whole machine. It ends when
+everything that was begun has ended. The same seed gives the same history over the same ledger.
 """
 
 from random import Random
@@ -14,7 +14,7 @@ from fermix.testing.history.events import Ask, Died, Fate, History, Said
 from fermix.testing.history.gateway import ProcessDied, SimulatedGateway
 from fermix.testing.history.promises import Promise, Violation, check
 from fermix.testing.history.saboteurs import SABOTEURS, Sabotage
-from fermix.testing.history.world import World
+from fermix.testing.history.world import World, chat_at
 from fermix.testing.ledger_harness import LedgerHarness, OpenLedger
 
 __all__ = ["SABOTEURS", "History", "Promise", "Sabotage", "Violation", "check", "run_history"]
@@ -92,5 +92,6 @@ async def _remembered(ledger: OpenLedger) -> dict[ChatId, tuple[HistoryEntry, ..
     for lane in await ledger.conversations.summaries():
         for window in range(lane.window + 1):
             entries = await ledger.conversations.history(lane.lane, window=window)
-            remembered[lane.route.chat] = remembered.get(lane.route.chat, ()) + entries
+            chat = chat_at(lane.route.chat)
+            remembered[chat] = remembered.get(chat, ()) + entries
     return remembered

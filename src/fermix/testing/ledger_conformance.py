@@ -13,7 +13,16 @@ time and chance bring to light is for `fermix.testing.histories`.
 """
 
 from fermix.testing.expectations import PromiseBroken
-from fermix.testing.ledger_checks import admission, commands, delivery, listing, ownership, recovery, turns
+from fermix.testing.ledger_checks import (
+    admission,
+    commands,
+    delivery,
+    listing,
+    moving,
+    ownership,
+    recovery,
+    turns,
+)
 from fermix.testing.ledger_checks.check import LedgerCheck
 from fermix.testing.ledger_harness import LedgerHarness, OpenLedger
 
@@ -27,5 +36,6 @@ LEDGER_CHECKS: tuple[LedgerCheck, ...] = (
     *recovery.CHECKS,
     *ownership.CHECKS,
     *listing.CHECKS,
+    *moving.CHECKS,
 )
 """All checks, in the order of a message's life."""

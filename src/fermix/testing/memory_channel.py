@@ -9,10 +9,11 @@ The platform offers a message until it is acknowledged, and can be told what to 
 """
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from datetime import timedelta
-from typing import TypeAlias
+from typing import assert_never
 
 import anyio
 import anyio.lowlevel
@@ -32,6 +33,8 @@ from fermix.application.ports.channel import (
 from fermix.application.ports.clock import Clock
 from fermix.domain.ids import AccountId, PlatformMessageId
 from fermix.domain.normalise import RawMessage
+from fermix.domain.splitting import TextUnit, units
+from fermix.testing.channel_harness import WAIT, Trouble
 
 AT_ONCE = 100
 """Messages in one poll."""
@@ -44,115 +47,196 @@ _KEPT = frozenset({Verdict.FULL, Verdict.UNAVAILABLE})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Written:
-    """A message as the platform keeps it; its offset counts from 1."""
+    """A message as the platform keeps it; its offset counts from 1.
+
+    Attributes:
+        facts: what it tells beside its text, in the words of the gateway.
+    """
 
     offset: int
     text: str
     chat: str
     user: str
     name: str
+    facts: RawMessage = field(default_factory=RawMessage)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Stall:
-    """No answer comes."""
+class Posted:
+    """A part that people see."""
 
-
-_Fault: TypeAlias = ChannelRateLimited | ChannelUnreachable | ChannelRejected | ChannelOutcomeUnknown | _Stall
+    id: str
+    part: OutgoingPart
 
 
 class MemoryPlatform:
     """The far side; belongs to one event loop. Outlives the channels over it, as a platform outlives a gateway.
 
     Attributes:
-        shown: every part that people see, in order.
+        max_text: UTF-16 units of the longest part it takes; `None` for any.
+        posted: every part that people see, in order.
         tries: how often a part was sent.
+        lines: polls and sends under way.
+        breaks: how often it has gone away.
     """
 
-    def __init__(self) -> None:
-        self.shown: list[OutgoingPart] = []
+    def __init__(self, *, max_text: int | None = None) -> None:
+        self.max_text = max_text
+        self.posted: list[Posted] = []
         self.tries = 0
+        self.lines = 0
+        self.breaks = 0
         self._written: list[Written] = []
         self._acknowledged = 0
-        self._faults: deque[_Fault] = deque()
-        self._stalled = 0
+        self._troubles: deque[Trouble] = deque()
+        self._refuses = False
+        self._away = False
         self._changed = anyio.Event()
 
-    def user_writes(self, *texts: str, chat: str = "7", user: str = "42", name: str = "Ann") -> None:
-        """Somebody writes these messages, in this order."""
-        for text in texts:
-            offset = len(self._written) + 1
-            self._written.append(Written(offset=offset, text=text, chat=chat, user=user, name=name))
+    def user_writes(
+        self,
+        *texts: str,
+        chat: str = "7",
+        user: str = "42",
+        name: str = "Ann",
+        facts: RawMessage | None = None,
+    ) -> Sequence[Written]:
+        """Somebody writes these messages, in this order; the messages."""
+        after = len(self._written)
+        self._written += [
+            Written(offset=offset, text=text, chat=chat, user=user, name=name, facts=facts or {})
+            for offset, text in enumerate(texts, start=after + 1)
+        ]
         self._change()
+        return self._written[after:]
 
     async def saw(self, count: int) -> Sequence[str]:
         """Wait until so many parts are shown; the texts of all, in order."""
-        await self._until(lambda: len(self.shown) >= count)
-        return [part.body.text for part in self.shown]
+        await self._until(lambda: len(self.posted) >= count)
+        return [posted.part.body.text for posted in self.posted]
+
+    @property
+    def written(self) -> int:
+        """The offset of the newest message."""
+        return len(self._written)
 
     @property
     def acknowledged(self) -> int:
-        """How many messages will not be offered again."""
+        """The offset up to which no message will be offered again."""
         return self._acknowledged
 
-    async def acknowledges(self, count: int) -> None:
-        """Wait until so many messages will not be offered again."""
-        await self._until(lambda: self._acknowledged >= count)
+    async def acknowledges(self, offset: int) -> None:
+        """Wait until no message up to this offset will be offered again."""
+        await self._until(lambda: self._acknowledged >= offset)
 
-    def rate_limit_next(self, wait: timedelta) -> None:
-        """The next part is refused with a wait."""
-        self._faults.append(ChannelRateLimited("too fast", retry_after=wait))
+    def trouble_next(self, trouble: Trouble) -> None:
+        """What becomes of the next part."""
+        self._troubles.append(trouble)
 
-    def cut_the_line(self) -> None:
-        """The next part cannot leave: nobody is there."""
-        self._faults.append(ChannelUnreachable("nobody is there"))
-
-    def lose_the_answer(self) -> None:
-        """The next part is shown, and the line breaks before its sender hears so."""
-        self._faults.append(ChannelOutcomeUnknown("the line broke after the part had left"))
-
-    def refuse_next(self) -> None:
-        """The next part is refused for good."""
-        self._faults.append(ChannelRejected("the platform refused it"))
-
-    def stall_next(self) -> None:
-        """The next part gets no answer, for as long as its sender waits."""
-        self._faults.append(_Stall())
+    @property
+    def next_trouble(self) -> Trouble | None:
+        """What was arranged for the next part."""
+        return self._troubles[0] if self._troubles else None
 
     async def stalled(self) -> None:
-        """Wait until a sender has been left without an answer."""
-        await self._until(lambda: self._stalled > 0)
+        """Wait until every part that was to get no answer waits for it."""
+        await self._until(lambda: Trouble.STALLED not in self._troubles)
+
+    def refuses_us(self) -> None:
+        """The channel is let in no more."""
+        self._refuses = True
+        self._change()
+
+    def goes_away(self) -> None:
+        """Nobody is there."""
+        self.breaks += 1
+        self._away = True
+        self._change()
+
+    def comes_back(self) -> None:
+        """It is there again."""
+        self._away = False
 
     async def poll(self, *, after: int) -> Sequence[Written]:
-        """The oldest messages that were not acknowledged, from an offset on; waits for one."""
-        await self._until(lambda: len(self._written) > max(after, self._acknowledged))
-        start = max(after, self._acknowledged)
-        return self._written[start : start + AT_ONCE]
+        """The oldest messages that were not acknowledged, from an offset on; waits for one.
+
+        Raises:
+            ChannelError: it is away, or refuses us.
+        """
+        with self._line():
+            await self._until(lambda: self._shut or len(self._written) > max(after, self._acknowledged))
+            self._let_in()
+            start = max(after, self._acknowledged)
+            return self._written[start : start + AT_ONCE]
 
     def acknowledge(self, offset: int) -> None:
         """Offer nothing up to this offset any more."""
         self._acknowledged = max(self._acknowledged, offset)
         self._change()
 
-    async def take(self, part: OutgoingPart) -> PlatformMessageId:
+    async def take(self, part: OutgoingPart) -> object:
         """Show a part, or do with it what was arranged.
 
+        Returns:
+            The id it has here; anything at all when the answer is garbled.
+
         Raises:
-            ChannelError: that.
+            ChannelError: what was arranged, or it is too long.
         """
         self.tries += 1
-        await anyio.lowlevel.checkpoint()
-        fault = self._faults.popleft() if self._faults else None
-        if isinstance(fault, _Stall):
-            self._stalled += 1
-            self._change()
-            await anyio.sleep_forever()
-        elif fault is None or isinstance(fault, ChannelOutcomeUnknown):
-            self.shown.append(part)
-            self._change()
-        if isinstance(fault, Exception):
-            raise fault
-        return PlatformMessageId(f"out{len(self.shown)}")
+        with self._line():
+            await anyio.lowlevel.checkpoint()
+            self._let_in()
+            if self.max_text is not None and units(part.body.text, TextUnit.UTF16) > self.max_text:
+                raise ChannelRejected("the part is too long")
+            if not self._troubles:
+                return self._post(part)
+            return await self._trouble(self._troubles.popleft(), part)
+
+    async def _trouble(self, trouble: Trouble, part: OutgoingPart) -> object:
+        match trouble:
+            case Trouble.TOO_FAST:
+                raise ChannelRateLimited("too fast", retry_after=WAIT)
+            case Trouble.UNREACHABLE:
+                raise ChannelUnreachable("nobody is there")
+            case Trouble.REFUSED:
+                raise ChannelRejected("the platform refused it")
+            case Trouble.ANSWER_LOST:
+                self._post(part)
+                raise ChannelOutcomeUnknown("the line broke after the part had left")
+            case Trouble.ANSWER_GARBLED:
+                self._post(part)
+                return b"\x00 no answer"
+            case Trouble.STALLED:
+                self._change()
+                await anyio.sleep_forever()
+                return None
+            case _:
+                assert_never(trouble)
+
+    def _post(self, part: OutgoingPart) -> str:
+        posted = Posted(id=f"out{len(self.posted) + 1}", part=part)
+        self.posted.append(posted)
+        self._change()
+        return posted.id
+
+    @property
+    def _shut(self) -> bool:
+        return self._away or self._refuses
+
+    def _let_in(self) -> None:
+        if self._away:
+            raise ChannelUnreachable("nobody is there")
+        if self._refuses:
+            raise ChannelRejected("the platform does not know us: get a new credential")
+
+    @contextmanager
+    def _line(self) -> Generator[None]:
+        self.lines += 1
+        try:
+            yield
+        finally:
+            self.lines -= 1
 
     def _change(self) -> None:
         changed, self._changed = self._changed, anyio.Event()
@@ -179,8 +263,8 @@ class MemoryChannel:
 
     @property
     def features(self) -> ChannelFeatures:
-        """Text of any length; what was not acknowledged is offered again."""
-        return ChannelFeatures(offers_again=True)
+        """As long a text as the platform takes; what was not acknowledged is offered again."""
+        return ChannelFeatures(max_text=self._platform.max_text, text_unit=TextUnit.UTF16, offers_again=True)
 
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
         """See `Channel.run`. A cursor is an offset; the platform keeps its own beside it."""
@@ -196,11 +280,14 @@ class MemoryChannel:
 
     async def send(self, part: OutgoingPart) -> Delivered:
         """See `Channel.send`."""
-        return Delivered(platform_id=await self._platform.take(part))
+        answer = await self._platform.take(part)
+        if not isinstance(answer, str):
+            raise ChannelOutcomeUnknown("the platform's answer is none")
+        return Delivered(platform_id=PlatformMessageId(answer))
 
 
 def _raw(message: Written) -> RawMessage:
-    return RawMessage(
+    facts = RawMessage(
         id=f"m{message.offset}",
         content=message.text,
         sender=message.name,
@@ -208,6 +295,7 @@ def _raw(message: Written) -> RawMessage:
         chat_id=message.chat,
         reply_target=message.chat,
     )
+    return {**facts, **message.facts}
 
 
 def _taken(polled: Sequence[Written], verdicts: Sequence[Verdict]) -> int:

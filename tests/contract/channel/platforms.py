@@ -1,6 +1,6 @@
 """The channels that are put to the test, each with its platform."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime, timedelta
 from itertools import count
@@ -11,15 +11,12 @@ from typing_extensions import override
 
 from fermix.application.ports.channel import Channel, OutgoingPart
 from fermix.application.ports.local_clients import PartStream
-from fermix.domain.delivery import TextPart
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId
 from fermix.domain.route import Target
 from fermix.infrastructure.channels.cli.channel import MAX_PARTS, CliChannel
-from fermix.testing.channel_conformance import CannotArrange, Gap
+from fermix.testing.channel_conformance import CannotArrange, Fact, Gap, Shown, Trouble
 from fermix.testing.clock import StoppedClock
-from fermix.testing.memory_channel import MemoryChannel, MemoryPlatform
-
-MakeChannel = Callable[[MemoryPlatform], Channel]
+from tests.contract.channel.memory_far_side import MakeChannel, OpenMemory, as_it_is, part_for
 
 
 class HastyClock(StoppedClock):
@@ -31,38 +28,10 @@ class HastyClock(StoppedClock):
         self.advance(max(instant - self.now(), timedelta(0)))
 
 
-def in_memory(platform: MemoryPlatform) -> Channel:
-    return MemoryChannel(platform, clock=HastyClock())
-
-
-def part_for(target: Target, text: str, number: int) -> OutgoingPart:
-    return OutgoingPart(target=target, body=TextPart(text=text), nonce=f"nonce-{number}")
-
-
-class OpenMemory:
-    def __init__(self, make: MakeChannel) -> None:
-        self.far_side = MemoryPlatform()
-        self._make = make
-        self.channel = self.again()
-        self._numbers = count()
-
-    def again(self) -> Channel:
-        return self._make(self.far_side)
-
-    def part(self, text: str) -> OutgoingPart:
-        target = Target(
-            channel=ChannelName("memory"),
-            account=AccountId("bot"),
-            chat=ChatId("7"),
-            reply_to=PlatformMessageId("m1"),
-        )
-        return part_for(target, text, next(self._numbers))
-
-
 class MemoryHarness:
     """A `ChannelHarness` in memory."""
 
-    def __init__(self, make: MakeChannel = in_memory, *, patience: timedelta = timedelta(seconds=5)) -> None:
+    def __init__(self, make: MakeChannel = as_it_is, *, patience: timedelta = timedelta(seconds=5)) -> None:
         self._make = make
         self._patience = patience
 
@@ -72,32 +41,59 @@ class MemoryHarness:
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[OpenMemory]:
-        yield OpenMemory(self._make)
+        yield OpenMemory(self._make, HastyClock())
 
 
 _SOCKET = "what is typed comes through the control socket, not through the channel"
 _HAND = "a part is handed over inside one process: it cannot get lost, nor be told to wait"
 
-CLI_GAPS = (
-    *(
-        Gap(check=check, reason=_SOCKET)
-        for check in (
-            "what_people_write_reaches_the_inbox",
-            "messages_arrive_in_their_order",
-            "it_acknowledges_after_the_inbox_and_not_before",
-            "what_was_not_taken_is_offered_again",
-            "what_needs_no_turn_is_acknowledged",
-        )
-    ),
-    *(
-        Gap(check=check, reason=_HAND)
-        for check in (
-            "a_rate_limit_is_told_with_its_wait",
-            "what_did_not_leave_is_told",
-            "what_may_have_arrived_is_told",
-            "nothing_is_sent_again",
-        )
-    ),
+_UNBOUNDED = "a terminal shows text of any length"
+_NAMELESS = "what a terminal shows has no id"
+_THREADLESS = "a terminal has one thread"
+_TRUSTED = "there is no credential: who may use the control socket is known by the kernel"
+_CLOSE = "the control socket is never away, and there is no line to it"
+
+CLI_GAPS = tuple(
+    Gap(check=check, reason=reason)
+    for reason, checks in (
+        (
+            _SOCKET,
+            (
+                "listening_again_goes_on_behind_what_was_taken",
+                "two_of_a_kind_listen_apart",
+                "what_people_write_reaches_the_inbox",
+                *(f"it_tells_{fact.name.lower()}" for fact in Fact),
+                "messages_arrive_in_their_order",
+                "it_acknowledges_after_the_inbox_and_not_before",
+                "what_was_not_taken_is_offered_again",
+                "nothing_beside_a_message_that_was_not_taken_is_lost",
+                "what_needs_no_turn_is_acknowledged",
+                "a_message_keeps_its_key",
+                "listening_can_be_cancelled_at_every_await",
+                "odd_words_come_in",
+                "garbage_holds_up_nobody",
+                "garbage_is_counted",
+            ),
+        ),
+        (
+            _HAND,
+            (
+                "a_rate_limit_is_told_with_its_wait",
+                "what_did_not_leave_is_told",
+                "what_may_have_arrived_is_told",
+                "an_answer_that_is_none_is_told",
+                "nothing_is_sent_again",
+            ),
+        ),
+        (_CLOSE, ("a_platform_that_is_gone_is_told", "a_platform_that_is_back_is_heard")),
+        (_CLOSE, ("who_leaves_leaves_no_line_open", "a_line_that_broke_unused_is_none_of_the_next_part")),
+        (_TRUSTED, ("a_refused_credential_is_told",)),
+        (_TRUSTED, ("no_credential_shows_in_an_error", "no_credential_shows_in_a_log")),
+        (_UNBOUNDED, ("what_is_too_long_is_refused", "one_more_character_is_too_long")),
+        (_NAMELESS, ("a_sent_part_is_known_by_its_id",)),
+        (_THREADLESS, ("a_part_goes_to_its_thread",)),
+    )
+    for check in checks
 )
 
 
@@ -119,14 +115,11 @@ class Terminals:
     def user_writes(self, *texts: str) -> None:
         raise CannotArrange(_SOCKET)
 
-    async def saw(self, count: int) -> Sequence[str]:
-        while len(self._shown) < count:
-            await self._changed.wait()
-        return self._shown
+    def user_shows(self, fact: Fact) -> Mapping[str, object]:
+        raise CannotArrange(_SOCKET)
 
-    @property
-    def tries(self) -> int:
-        raise CannotArrange(_HAND)
+    def hands_over_garbage(self) -> None:
+        raise CannotArrange(_SOCKET)
 
     @property
     def acknowledged(self) -> int:
@@ -135,26 +128,43 @@ class Terminals:
     async def acknowledges(self, count: int) -> None:
         raise CannotArrange(_SOCKET)
 
-    def rate_limit_next(self, wait: timedelta) -> None:
+    async def shown(self, count: int) -> Sequence[Shown]:
+        while len(self._shown) < count:
+            await self._changed.wait()
+        return [Shown(text=text, id=None, in_thread=False) for text in self._shown]
+
+    @property
+    def tries(self) -> int:
         raise CannotArrange(_HAND)
 
-    def cut_the_line(self) -> None:
-        raise CannotArrange(_HAND)
-
-    def lose_the_answer(self) -> None:
-        raise CannotArrange(_HAND)
-
-    def refuse_next(self) -> None:
-        self.next_terminal = "gone"
-
-    def stall_next(self) -> None:
-        self.next_terminal = "asleep"
+    def trouble_next(self, trouble: Trouble) -> None:
+        match trouble:
+            case Trouble.REFUSED:
+                self.next_terminal = "gone"
+            case Trouble.STALLED:
+                self.next_terminal = "asleep"
+            case _:
+                raise CannotArrange(_HAND)
 
     async def stalled(self) -> None:
         await anyio.wait_all_tasks_blocked()
 
+    def refuses_us(self) -> None:
+        raise CannotArrange(_TRUSTED)
+
+    def goes_away(self) -> None:
+        raise CannotArrange(_CLOSE)
+
+    def comes_back(self) -> None:
+        raise CannotArrange(_CLOSE)
+
+    async def settles(self) -> int:
+        raise CannotArrange(_CLOSE)
+
 
 class OpenCli:
+    credential = ""
+
     def __init__(self, channel: CliChannel, far_side: Terminals) -> None:
         self.channel = channel
         self.far_side = far_side
@@ -163,7 +173,9 @@ class OpenCli:
     def again(self) -> Channel:
         return CliChannel()
 
-    def part(self, text: str) -> OutgoingPart:
+    def part(self, text: str, *, in_thread: bool = False) -> OutgoingPart:
+        if in_thread:
+            raise CannotArrange(_THREADLESS)
         terminal, self.far_side.next_terminal = self.far_side.next_terminal, "here"
         return part_for(cli_target(terminal), text, next(self._numbers))
 

@@ -5,10 +5,14 @@ import pytest
 
 from fermix.application.ports.channel import Verdict
 from fermix.testing.channel_checks.check import DirectedInbox, listening
-from fermix.testing.memory_channel import AT_ONCE, MemoryPlatform
-from tests.contract.channel.platforms import in_memory
+from fermix.testing.memory_channel import AT_ONCE, MemoryChannel, MemoryPlatform
+from tests.contract.channel.platforms import HastyClock
 
 pytestmark = pytest.mark.anyio
+
+
+def in_memory(platform: MemoryPlatform) -> MemoryChannel:
+    return MemoryChannel(platform, clock=HastyClock())
 
 
 async def test_what_stands_before_a_refused_message_is_acknowledged_and_what_follows_it_is_not() -> None:

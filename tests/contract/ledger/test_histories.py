@@ -79,6 +79,7 @@ async def test_every_history_keeps_every_promise(
         ("replays_blindly", Promise.EFFECTS_ONCE),
         ("hides_repeats", Promise.REPEATS_MARKED),
         ("overtakes_albums", Promise.ORDER_KEPT),
+        ("leaves_chats_behind", Promise.ONE_ACTIVE_TURN),
     ],
     ids=SABOTEURS,
 )
@@ -95,6 +96,6 @@ async def test_a_planted_fault_is_found(saboteur: str, promise: Promise, home: s
 
 @pytest.mark.parametrize("home", HOMES)
 async def test_a_seed_tells_the_same_history_twice(home: str, tmp_path: Path) -> None:
-    first, second = [await live(home, tmp_path / name, 7, power_cuts=True) for name in ("first", "second")]
+    first, second = [await live(home, tmp_path / name, 8, power_cuts=True) for name in ("first", "second")]
     assert first == second
     assert first.deaths > 0

@@ -125,6 +125,7 @@ async def checks_that_fail(sabotage: Sabotage) -> set[str]:
         ("replays_blindly", "a_turn_that_did_something_waits_for_its_owner"),
         ("hides_repeats", "only_what_was_on_its_way_is_marked"),
         ("overtakes_albums", "an_album_becomes_one_turn"),
+        ("leaves_chats_behind", "a_moved_chat_goes_on_where_it_was"),
     ],
 )
 async def test_a_planted_fault_breaks_a_check(saboteur: str, check: str) -> None:

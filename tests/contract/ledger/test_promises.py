@@ -34,7 +34,7 @@ CHAT = ChatId("owner")
 
 
 def said(index: int) -> Said:
-    return Said(index=index, key=f"m{index}", chat=CHAT)
+    return Said(index=index, key=f"m{index}", chat=CHAT, address=CHAT)
 
 
 def claimed(turn: int, *indexes: int, generation: int | None = None, drafts: tuple[str, ...] = ()) -> Claimed:

@@ -34,9 +34,19 @@ from fermix.application.ports.turns import ClaimedTurn, Claims, EffectIntent, Pr
 from fermix.domain.authorization import Trust
 from fermix.domain.delivery import RetryAt, TextPart
 from fermix.domain.history import AssistantEntry
-from fermix.domain.ids import ChannelName, LaneId, MessageRow, PartId, PlatformMessageId, TurnId
+from fermix.domain.ids import (
+    AccountId,
+    ChannelName,
+    ChatId,
+    LaneId,
+    MessageRow,
+    PartId,
+    PlatformMessageId,
+    TurnId,
+)
 from fermix.domain.lane import QueueLimits
 from fermix.domain.recovery import Repeat
+from fermix.domain.route import ChatMove
 from fermix.domain.turn import Outcome
 from fermix.testing.ledger_harness import LedgerHarness, OpenLedger
 from fermix.testing.samples import LOCAL, REMOTE, asking, commanding, overheard, written
@@ -159,6 +169,17 @@ def amending(known: Known, harness: LedgerHarness) -> Call:
     return lambda ledger: ledger.admissions.amend(edited, key=key)
 
 
+def moving(known: Known) -> Call:
+    old, new = known.chance.choice("789"), known.chance.choice("789")
+    move = ChatMove(
+        channel=known.chance.choice((REMOTE, REMOTE, LOCAL)),
+        account=AccountId("bot"),
+        old=ChatId(old),
+        new=ChatId(new if known.chance.random() < 0.5 else f"{new}{new}"),
+    )
+    return lambda ledger: ledger.admissions.move_chat(move)
+
+
 def finishing(known: Known) -> Call:
     row = MessageRow(known.chance.randint(1, len(known.rows) + 1))
     return lambda ledger: ledger.admissions.finish_command(row, [TextPart(text="done")])
@@ -243,6 +264,7 @@ def reporting(known: Known, harness: LedgerHarness) -> Call:
     ends: tuple[PartEnd, ...] = (
         Sent(),
         Sent(platform_id=PlatformMessageId("p")),
+        Sent(moved_to=ChatId(known.chance.choice("789"))),
         NotDelivered(error="refused"),
         RetryAt(when=when, counts=True),
         RetryAt(when=when, counts=False),
@@ -277,6 +299,7 @@ def reading(known: Known) -> Call:
         lambda ledger: ledger.queue.find(origin="telegram:bot", key=key),
         lambda ledger: ledger.conversations.summaries(limit=limit),
         lambda ledger: ledger.conversations.history(lane, window=window, limit=limit),
+        lambda ledger: ledger.queue.listing(),
     )
     return known.chance.choice(reads)
 
@@ -286,6 +309,7 @@ def next_call(known: Known, harness: LedgerHarness) -> Call:
         *[lambda: admitting(known)] * 5,
         lambda: amending(known, harness),
         lambda: finishing(known),
+        lambda: moving(known),
         *[lambda: claiming(known)] * 4,
         *[lambda: preparing(known)] * 2,
         *[lambda: asking_for_parts(known)] * 2,

@@ -22,6 +22,7 @@ from fermix.domain.authorization import ChannelAccess, Policies
 from fermix.domain.delivery import Part
 from fermix.domain.ids import ChannelName, Generation, MessageRow, PartId, TurnId, UserId
 from fermix.domain.message import InboundMessage
+from fermix.domain.route import ChatMove
 from fermix.entrypoints.container import Container
 from fermix.entrypoints.daemon import main as run_daemon
 from tests.e2e.harness.people import GUEST, HELPER, OWNER
@@ -82,6 +83,9 @@ class MortalAdmissions:
 
     async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
         return await self.inner.amend(edited, key=key)
+
+    async def move_chat(self, move: ChatMove) -> bool:
+        return await self.inner.move_chat(move)
 
     async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
         return await self.inner.finish_command(row, parts)

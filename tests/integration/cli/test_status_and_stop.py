@@ -2,11 +2,14 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import anyio
 import pytest
 
-from fermix.application.ports.control import OwnerKind
+from fermix.application.ports.control import ChannelHealth, ChannelStatus, OwnerKind
+from fermix.entrypoints.cli.status_command import status_text
 from tests.integration.cli.command_line import LIMIT_SECONDS, environment, fermix
 from tests.integration.local_socket.scripted_control import ScriptedControl, served
 
@@ -33,6 +36,19 @@ def test_status_is_a_document_for_programs(home: Path, daemon: ScriptedControl) 
     assert document["ok"] is True
     assert document["status"]["identity"]["epoch"] == 4
     assert document["status"]["waiting"] == 2
+
+
+def test_what_a_channel_could_not_read_is_shown_once_there_is_something() -> None:
+    channel = ChannelHealth(name="telegram", status=ChannelStatus.READY)
+    told = anyio.run(ScriptedControl().status)
+    lines = {
+        count: status_text(
+            replace(told, health=replace(told.health, channels=(replace(channel, unreadable=count),)))
+        )
+        for count in (0, 2)
+    }
+    assert "telegram: ready\n" in lines[0]
+    assert "telegram: ready, 2 unreadable\n" in lines[2]
 
 
 @pytest.mark.parametrize("command", ["status", "stop"])

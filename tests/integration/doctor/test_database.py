@@ -6,6 +6,7 @@ import apsw
 import pytest
 
 from fermix.infrastructure.persistence.sqlite.inspection import look
+from fermix.infrastructure.persistence.sqlite.schema import SCHEMA_VERSION
 from tests.integration.doctor.ledgers import a_ledger, left_by_a_killed_process, with_a_paused_turn
 from tests.integration.doctor.looking import doctor, trace_of
 
@@ -107,4 +108,4 @@ def test_a_name_with_odd_characters_is_opened(tmp_path: Path) -> None:
     path = tmp_path / "a%20b?mode=rwc#c" / "ledger.db"
     path.parent.mkdir()
     a_ledger(path)
-    assert look(path, seconds=20).schema == 1
+    assert look(path, seconds=20).schema == SCHEMA_VERSION

@@ -23,6 +23,7 @@ ORDER = [
     "disk",
     "paused",
     "channels",
+    "refused",
     "control socket",
 ]
 
@@ -35,6 +36,7 @@ def test_a_home_that_is_not_there_yet_is_no_fault(tmp_path: Path) -> None:
     assert {name: row["status"] for name, row in seen.rows.items()} == {
         **dict.fromkeys(ORDER, "ok"),
         "local model": "warn",
+        "refused": "skip",
         "control socket": "skip",
     }
     assert "does not exist yet" in seen.words_of("home")
@@ -68,7 +70,7 @@ def test_the_table_is_aligned_plain_text(home: Path) -> None:
     row = lines.index("[FAIL] channels        misconfigured: slack")
     assert "every message will be denied" in lines[row + 1]
     assert lines[row + 2].lstrip().startswith("> ")
-    assert lines[-1] == "7 ok, 1 to be looked at, 1 failed, 1 skipped"
+    assert lines[-1] == "7 ok, 1 to be looked at, 1 failed, 2 skipped"
 
 
 @pytest.mark.parametrize(
@@ -256,6 +258,7 @@ def test_a_cut_model_file_fails_where_it_is_needed(home: Path) -> None:
         ("allowed_user_ids = ['U1', 'U2']", "slack: configured: no owner, 2 allowed"),
         ("", "slack: misconfigured: neither owner_user_id nor allowed_user_ids is set"),
         ("owner_user_id = 'a b'", "slack: misconfigured: neither owner_user_id nor allowed_user_ids is set"),
+        ("owner_user_id = 'U1'\nstreaming = 'draft'", 'so streaming = "draft" does nothing'),
     ],
 )
 def test_a_channel_is_called_configured_or_misconfigured(home: Path, keys: str, said: str) -> None:

@@ -102,6 +102,22 @@ async def test_what_was_committed_is_there_after_reopening(path: Path) -> None:
     assert found.row == accepted.row
 
 
+async def test_a_file_of_the_first_version_is_brought_to_this_one_with_all_that_is_in_it(path: Path) -> None:
+    async with an_owned_ledger(path) as ledger:
+        accepted = await admit_one(ledger, says("1"))
+    connection = apsw.Connection(str(path))
+    connection.execute("DROP TABLE moves")
+    connection.execute("PRAGMA user_version=1")
+    connection.close()
+    for _ in range(2):
+        async with an_owned_ledger(path) as ledger:
+            found = await ledger.queue.find(origin="telegram:bot", key="1")
+            claims = await ledger.turns.claim(limit=0, channels=frozenset())
+        assert found is not None
+        assert (found.row, claims.turns) == (accepted.row, ())
+    assert ask_file(path, "PRAGMA user_version") == [(schema.SCHEMA_VERSION,)]
+
+
 async def test_a_file_of_a_newer_version_is_refused_with_both_versions(path: Path) -> None:
     async with an_owned_ledger(path):
         pass

@@ -29,6 +29,7 @@ from fermix.application.ports.control import (
     Principal,
     ProviderHealth,
     Readiness,
+    RefusedSender,
     Status,
 )
 from fermix.application.ports.conversations import ConversationSummary
@@ -104,6 +105,7 @@ class ScriptedControl:
     script: Script = echo
     ledger: Exception | None = None
     kind: OwnerKind = OwnerKind.DAEMON
+    turned_away: tuple[RefusedSender, ...] = ()
     asked: list[AskRequest] = field(default_factory=list[AskRequest])
     principals: list[Principal] = field(default_factory=list[Principal])
     holding: threading.Event = field(default_factory=threading.Event)
@@ -131,6 +133,9 @@ class ScriptedControl:
             ),
             failures=("telegram",),
         )
+
+    async def refused(self) -> tuple[RefusedSender, ...]:
+        return self.turned_away
 
     async def status(self) -> Status:
         self._reach_ledger()

@@ -96,7 +96,7 @@ def test_a_ledger_that_cannot_be_used_is_told(tmp_path: Path, backend: str) -> N
         assert refused.value.code == "unavailable"
 
 
-@pytest.mark.parametrize("verb", ["sessions", "queue", "resolve"])
+@pytest.mark.parametrize("verb", ["sessions", "queue", "resolve", "refused"])
 def test_a_daemon_that_lacks_the_verb_is_called_older(tmp_path: Path, verb: str) -> None:
     error = {"code": "unknown_verb", "message": "Verbs are identify, status."}
     with saying(tmp_path / "daemon.sock", {"error": error}), connect(tmp_path) as client:
@@ -105,7 +105,7 @@ def test_a_daemon_that_lacks_the_verb_is_called_older(tmp_path: Path, verb: str)
         assert refused.value.code == "unknown_verb"
 
 
-@pytest.mark.parametrize("verb", ["sessions", "queue", "resolve"])
+@pytest.mark.parametrize("verb", ["sessions", "queue", "resolve", "refused"])
 def test_an_answer_that_is_none_is_a_foreign_protocol(tmp_path: Path, verb: str) -> None:
     with (
         saying(tmp_path / "daemon.sock", {"result": {"end": "maybe"}}),
@@ -121,5 +121,7 @@ def ask(verb: str, client: ControlClient) -> object:
             return queries.sessions(client, limit=3)
         case "queue":
             return queries.queue(client)
+        case "refused":
+            return queries.refused(client)
         case _:
             return queries.resolve(client, REQUEST)

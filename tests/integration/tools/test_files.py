@@ -2,6 +2,7 @@ import json
 import os
 from collections.abc import Mapping
 from pathlib import Path, PurePath
+from typing import Literal
 
 import anyio
 import pytest
@@ -12,6 +13,8 @@ from fermix.application.ports.tools import ToolContext, ToolResult
 from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope
 from fermix.domain.ids import TurnId
+from fermix.infrastructure.sandbox.stated import sandbox_of
+from fermix.infrastructure.settings.sandbox import SandboxSettings
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.infrastructure.tools.registry import built_in_tools
 from fermix.infrastructure.workspace.folders import FolderWorkspace, WorkspaceLimits
@@ -29,7 +32,9 @@ class _House:
         base: Path,
         *,
         home: str = ".fermix",
-        admits_cwd: bool = True,
+        mode: Literal["strict", "standard", "open"] = "standard",
+        allowed: tuple[Path, ...] = (),
+        blocked: tuple[Path, ...] = (),
         limits: WorkspaceLimits | None = None,
     ) -> None:
         self.user_home = base / "user"
@@ -40,9 +45,9 @@ class _House:
         self.outside.mkdir()
         (self.outside / "secret.txt").write_text("SECRET")
         (self.home / "config.toml").write_text("SECRET")
-        places = Places(
-            workspace=self.workspace, home=self.home, user_home=self.user_home, admits_cwd=admits_cwd
-        )
+        stated = SandboxSettings(mode=mode, allowed_roots=allowed, blocked_roots=blocked)
+        sandbox = sandbox_of(stated, home=self.home, user_home=self.user_home, launch_folder=None)
+        places = Places(sandbox=lambda: sandbox)
         self._tools = {
             tool.capability.name: tool
             for tool in built_in_tools(FolderWorkspace(places=places, clock=SystemClock(), limits=limits))
@@ -418,7 +423,7 @@ async def test_protected_folders_below_the_admitted_one_stay_closed(house: _Hous
 
 
 async def test_outside_the_standard_mode_no_folder_is_admitted(tmp_path: Path) -> None:
-    house = _House(tmp_path, admits_cwd=False)
+    house = _House(tmp_path, mode="strict")
     project = house.user_home / "project"
     project.mkdir()
     (project / "a.txt").write_text("x")

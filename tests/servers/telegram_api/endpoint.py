@@ -58,6 +58,7 @@ class Endpoint(BaseHTTPRequestHandler):
     def finish(self) -> None:
         with self.world.changed:
             self.world.connections.discard(self.connection)
+            self.world.changed.notify_all()
         try:
             super().finish()
         except ConnectionError:

@@ -113,6 +113,19 @@ def edit_message_text(world: World, given: Parameters) -> Json:
     return _keep(world, chat, after, markup)
 
 
+def delete_message(world: World, given: Parameters) -> bool:
+    """Take one of the bot's messages away; people's messages it may not delete here."""
+    chat = world.chats.open_to_bot(given.text("chat_id"))
+    number = given.whole("message_id")
+    if (chat.id, number) not in world.messages:
+        raise BadRequest("message to delete not found")
+    if (chat.id, number) not in world.own:
+        raise BadRequest("message can't be deleted")
+    del world.messages[chat.id, number], world.own[chat.id, number]
+    world.changed.notify_all()
+    return True
+
+
 def send_chat_action(world: World, given: Parameters) -> bool:
     """Show that the bot is busy, for about five seconds."""
     chat = world.chats.open_to_bot(given.text("chat_id"))
@@ -184,6 +197,7 @@ METHODS: Mapping[str, Method] = {
     "getMe": get_me,
     "sendMessage": send_message,
     "editMessageText": edit_message_text,
+    "deleteMessage": delete_message,
     "sendChatAction": send_chat_action,
     "setMyCommands": set_my_commands,
     "getMyCommands": get_my_commands,

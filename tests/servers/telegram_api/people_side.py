@@ -198,6 +198,16 @@ class PeopleSide:
         """How many connections are open."""
         return len(self._world.connections)
 
+    async def until_connections(self, at_most: int, *, seconds: float = PATIENCE) -> None:
+        """Wait until no more connections are open."""
+        waiting = partial(
+            self._wait,
+            lambda: len(self._world.connections) <= at_most,
+            f"{at_most} connections at most",
+            seconds,
+        )
+        await anyio.to_thread.run_sync(waiting, abandon_on_cancel=True)
+
     @property
     def commands(self) -> Mapping[str, Sequence[Json]]:
         """The command menus by scope type (`default`, …)."""
@@ -254,6 +264,22 @@ class PeopleSide:
                     drop=drop,
                 )
             )
+
+    async def until_met(self, *, seconds: float = PATIENCE) -> None:
+        """Wait until every fault that was planned for some calls has met so many; some may hang still."""
+        waiting = partial(
+            self._wait,
+            lambda: all(fault.left <= 0 or fault.left == math.inf for fault in self._world.faults),
+            "calls that faults were planned for",
+            seconds,
+        )
+        await anyio.to_thread.run_sync(waiting, abandon_on_cancel=True)
+
+    def revoke_token(self) -> None:
+        """The bot gets a new token; the old one is refused from now on (401)."""
+        with self._world.changed:
+            number, _, secret = self._world.token.partition(":")
+            self._world.token = f"{number}:{secret[::-1]}"
 
     def clear_faults(self) -> None:
         """All is well again; what hangs already, hangs on."""

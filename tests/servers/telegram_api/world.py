@@ -69,6 +69,7 @@ class World:
         for fault in self.faults:
             if fault.meets(method, chat):
                 fault.left -= 1
+                self.changed.notify_all()
                 return fault
         return None
 

@@ -1,9 +1,10 @@
 """A whole gateway over the in-memory ledger, with a scripted model and a channel whose far side the test plays."""
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from types import MappingProxyType
 
 import anyio
 
@@ -21,6 +22,7 @@ from fermix.application.ports.channel import (
     ChannelError,
     ChannelFeatures,
     Delivered,
+    Drafts,
     Inbox,
     Offered,
     OutgoingPart,
@@ -30,19 +32,23 @@ from fermix.application.ports.model import Model
 from fermix.application.ports.tools import Tool
 from fermix.application.ports.turns import Turns
 from fermix.application.turns.events import TurnEvents
+from fermix.application.turns.phases import StreamObserver, nobody_measures
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
+from fermix.application.turns.streaming import StreamReplies
 from fermix.application.turns.typing import ShowTyping
 from fermix.domain.authorization import ChannelAccess, Policies
-from fermix.domain.ids import AccountId, ChannelName, PlatformMessageId, UserId
+from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, UserId
 from fermix.domain.lane import QueueLimits
 from fermix.domain.normalise import Registration
+from fermix.domain.streaming.mode import StreamingMode
 from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.testing.clock import CountedIds, StoppedClock
 from fermix.testing.memory_ledger import MemoryLedger
 from tests.unit.application.scripted import raw
 
 TEST = ChannelName("test")
+_NO_STREAMING: Mapping[ChannelName, StreamingMode] = MappingProxyType({})
 ACCOUNT = AccountId("a")
 DOOR = Door(
     registration=Registration(channel=TEST, account=AccountId("a")),
@@ -61,7 +67,9 @@ class TestChannel:
     faults: list[ChannelError | Exception] = field(default_factory=list)
     arrived: anyio.Event = field(default_factory=anyio.Event)
     gate: anyio.Event | None = None
+    moved_to: ChatId | None = None
     typing: Typing | None = None
+    drafts: Drafts | None = None
     account: AccountId = ACCOUNT
     features: ChannelFeatures = field(default_factory=ChannelFeatures)
 
@@ -75,7 +83,7 @@ class TestChannel:
             raise self.faults.pop(0)
         self.sent.append(part)
         self.arrived.set()
-        return Delivered(platform_id=PlatformMessageId(f"p{len(self.sent)}"))
+        return Delivered(platform_id=PlatformMessageId(f"p{len(self.sent)}"), moved_to=self.moved_to)
 
     async def has_sent(self, count: int) -> list[str]:
         with anyio.fail_after(5):
@@ -147,15 +155,22 @@ def build(
     slots: int = 4,
     limits: QueueLimits | None = None,
     ledger: MemoryLedger | None = None,
+    clock: StoppedClock | None = None,
+    ids: CountedIds | None = None,
+    channel: TestChannel | None = None,
     time_limit: timedelta = timedelta(seconds=900),
     wrap_turns: Callable[[Turns], Turns] = lambda turns: turns,
     typing: Typing | None = None,
+    drafts: Drafts | None = None,
+    streaming: Mapping[ChannelName, StreamingMode] = _NO_STREAMING,
+    observe: StreamObserver = nobody_measures,
+    call_seconds: float = 5.0,
 ) -> House:
-    clock = StoppedClock()
-    ids = CountedIds()
+    clock = clock or StoppedClock()
+    ids = ids or CountedIds()
     ledger = ledger or MemoryLedger(clock=clock, ids=ids, limits=limits)
     turns = wrap_turns(ledger.turns)
-    channel, cli = TestChannel(typing=typing), CliChannel()
+    channel, cli = channel or TestChannel(typing=typing, drafts=drafts), CliChannel()
     channels: dict[ChannelName, Channel] = {TEST: channel, CLI_CHANNEL: cli}
     policies = Movable(allow())
     events = TurnEvents()
@@ -172,6 +187,14 @@ def build(
             models=OneModel(model),  # type: ignore[arg-type]  # answers `primary` with a profile
             settings=TurnSettings(persona=Persona(), time_limit=time_limit),
             typing=ShowTyping(channels=channels, clock=clock),
+            streaming=StreamReplies(
+                channels=channels,
+                modes=streaming,
+                events=events,
+                deliverer=deliverer,
+                observe=observe,
+                call_seconds=call_seconds,
+            ),
             observe=board.provider,
         ),
         settle=settle,

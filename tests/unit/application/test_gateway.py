@@ -493,15 +493,34 @@ async def test_a_part_that_may_have_left_is_marked_and_tried_three_times() -> No
         await house.write("hi", id="m1")
         for _ in range(6):
             await settled()
-            house.clock.advance(timedelta(seconds=2))
+            house.clock.advance(timedelta(seconds=20))
         assert await house.channel.has_sent(1) == [f"{REPEAT_MARK}\nre: hi"]
         house.channel.faults += [ChannelOutcomeUnknown("?")] * 3
         await house.write("lost", id="m2")
         await house.write("next", id="m3")
         for _ in range(6):
             await settled()
-            house.clock.advance(timedelta(seconds=5))
+            house.clock.advance(timedelta(seconds=20))
         assert (await house.channel.has_sent(2))[1] == "re: next"
+
+
+@pytest.mark.requirement("deliver.three_attempts")
+async def test_an_outage_of_half_a_minute_that_leaves_every_outcome_open_loses_nothing() -> None:
+    async with running(build(opened())) as house:
+        answered_with_502 = ChannelOutcomeUnknown("Telegram failed (502)")
+        house.channel.faults += [answered_with_502] * 100
+        await house.write("one", id="m1")
+        await house.write("two", id="m2")
+        for _ in range(30):
+            await settled()
+            house.clock.advance(timedelta(seconds=1))
+        await settled()
+        assert house.channel.sent == []
+        house.channel.faults.clear()
+        for _ in range(7):
+            house.clock.advance(timedelta(seconds=10))
+            await settled()
+        assert await house.channel.has_sent(2) == [f"{REPEAT_MARK}\nre: one", "re: two"]
 
 
 async def test_a_part_the_platform_refuses_fails_and_the_next_one_goes_out() -> None:

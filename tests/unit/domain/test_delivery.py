@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fermix.domain.delivery import (
+    COUNTED_PAUSES,
     GIVE_UP_AFTER,
     MAX_COUNTED_ATTEMPTS,
     REPEAT_MARK,
@@ -99,7 +100,14 @@ def test_a_part_that_may_have_left_is_tried_three_times(attempts: int) -> None:
     else:
         assert isinstance(retry, RetryAt)
         assert retry.counts
-        assert SECOND <= retry.when - NOW <= 60 * SECOND
+        assert retry.when - NOW == COUNTED_PAUSES[attempts - 1]
+
+
+def test_the_counted_tries_outlast_an_outage_of_a_minute_and_a_half() -> None:
+    assert len(COUNTED_PAUSES) == MAX_COUNTED_ATTEMPTS - 1
+    assert sorted(COUNTED_PAUSES) == list(COUNTED_PAUSES)
+    assert COUNTED_PAUSES[0] <= 3 * SECOND
+    assert sum(COUNTED_PAUSES, timedelta()) >= 90 * SECOND
 
 
 @given(text=st.text(min_size=1))

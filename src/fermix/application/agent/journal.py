@@ -1,15 +1,19 @@
 """Intent and outcome of each call that a repeat would do twice, written down around the call."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fermix.application.patience import until_stored
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.model import ToolCall
+from fermix.application.ports.outbox import SendingPart
 from fermix.application.ports.tools import ToolResult
 from fermix.application.ports.turns import ClaimedTurn, EffectIntent, Turns
 from fermix.domain.capability import Capability
+from fermix.domain.delivery import Part
+from fermix.domain.ids import PlatformMessageId
 from fermix.domain.recovery import Repeat
+from fermix.domain.route import Target
 
 MAX_NOTE = 2_000
 """Characters kept of arguments and results: enough for an owner to recognise the call."""
@@ -30,18 +34,54 @@ class Journal:
         Raises:
             StaleTurn: the turn was stopped; the call must not run.
         """
-        step, self._step = self._step, self._step + 1
-        await self.turns.begin_effect(
-            EffectIntent(
-                turn=self.claim.turn,
-                generation=self.claim.generation,
-                step=step,
-                name=capability.name,
-                repeat=Repeat.UNSAFE,
-                intent=json.dumps({"arguments": call.arguments[:MAX_NOTE]}),
-            )
+        intent = self._intent(
+            capability.name, Repeat.UNSAFE, json.dumps({"arguments": call.arguments[:MAX_NOTE]})
         )
-        return step
+        await self.turns.begin_effect(intent)
+        return intent.step
+
+    async def begin_draft(self) -> int:
+        """Write down that a draft is about to be opened; returns the step.
+
+        Raises:
+            StaleTurn: the turn was stopped; no draft may be opened.
+        """
+        intent = self._intent("draft", Repeat.ADOPT, "{}")
+        await self.turns.begin_effect(intent)
+        return intent.step
+
+    async def end_draft(self, step: int, draft: PlatformMessageId) -> None:
+        """Write down what the draft is called, so that the next run of this turn finds it.
+
+        Raises:
+            StaleTurn: the turn was stopped meanwhile.
+        """
+        await self.turns.end_effect(
+            self.claim.turn, generation=self.claim.generation, step=step, outcome=draft
+        )
+
+    async def say(self, part: Part, target: Target) -> SendingPart | None:
+        """Commit a piece of the turn's own text to be sent now; a run that has said something is not repeated.
+
+        Returns:
+            What to send at once; nothing while something older is on its way there.
+
+        Raises:
+            StaleTurn: the turn was stopped; nothing may be sent.
+        """
+        intent = self._intent("block", Repeat.TEXT, "{}")
+        return await self.turns.begin_effect(replace(intent, part=part, target=target))
+
+    def _intent(self, name: str, repeat: Repeat, intent: str) -> EffectIntent:
+        step, self._step = self._step, self._step + 1
+        return EffectIntent(
+            turn=self.claim.turn,
+            generation=self.claim.generation,
+            step=step,
+            name=name,
+            repeat=repeat,
+            intent=intent,
+        )
 
     async def end(self, step: int, result: ToolResult) -> None:
         """Write down what happened.

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fermix.application.commands.sandbox import SANDBOX, Wanted, WrongUsage, answer, read_sandbox_command
 from fermix.application.ports.admissions import (
     CommandEffect,
     CommandReply,
@@ -21,6 +22,7 @@ from fermix.domain.commands import CommandSpec, ParsedCommand, index_commands
 from fermix.domain.delivery import Part, TextPart
 from fermix.domain.ids import TurnId
 from fermix.domain.message import InboundMessage
+from fermix.domain.sandbox import Sandbox
 
 HELP = CommandSpec(
     name="help",
@@ -57,7 +59,7 @@ RETRY = CommandSpec(
     usage="[ID]",
 )
 
-COMMANDS = (HELP, WHOAMI, NEW, STOP, DISCARD, RETRY)
+COMMANDS = (HELP, WHOAMI, NEW, STOP, SANDBOX, DISCARD, RETRY)
 """In the order they are listed to people."""
 
 _INDEX = index_commands(COMMANDS)
@@ -70,11 +72,12 @@ def find_command(name: str) -> CommandSpec | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who runs a command, and what they may."""
+    """Who runs a command, what they may, and what the agent may."""
 
     message: InboundMessage
     authorization: Authorization
     access: ChannelAccess | None
+    sandbox: Sandbox | None = None
 
     def may(self, spec: CommandSpec) -> bool:
         """Whether this caller passes the command's gate."""
@@ -158,14 +161,36 @@ def _by_id(spec: CommandSpec, arguments: tuple[str, ...]) -> CommandPlan:
     return CommandPlan(work=RetryTurn(turn=turn), reply=_retried)
 
 
+def _sandbox(arguments: tuple[str, ...], caller: Caller) -> str:
+    match read_sandbox_command(SANDBOX, arguments):
+        case WrongUsage(text=text):
+            return text
+        case Wanted():
+            return wording.SANDBOX_CHANGES_ELSEWHERE
+        case _ if caller.sandbox is None:
+            return wording.NO_SANDBOX
+        case asked:
+            return answer(
+                asked,
+                caller.sandbox,
+                trust=caller.authorization.trust,
+                request_cwd=caller.message.request_cwd,
+            )
+
+
+def _told(spec: CommandSpec, command: ParsedCommand, caller: Caller) -> str:
+    """What a command says that changes nothing."""
+    if spec is HELP:
+        return _help(caller)
+    return _whoami(caller) if spec is WHOAMI else _sandbox(command.arguments, caller)
+
+
 def plan_command(spec: CommandSpec, command: ParsedCommand, caller: Caller) -> CommandPlan:
     """Decide what a command does for this caller; a closed gate is answered, never passed to the agent."""
     if not caller.may(spec):
         return _say(wording.NEEDS_OWNER)
-    if spec is HELP:
-        return _say(_help(caller))
-    if spec is WHOAMI:
-        return _say(_whoami(caller))
+    if spec in {HELP, WHOAMI, SANDBOX}:
+        return _say(_told(spec, command, caller))
     if spec is NEW:
         return CommandPlan(work=OpenWindow(), reply=lambda _effect: (TextPart(text=wording.NEW_WINDOW),))
     if spec is STOP:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 
 import anyio
 
+from fermix.application.delivery.sealing import Sealing, SendAnew
 from fermix.application.patience import Waits, nobody_waits, until_stored
 from fermix.application.ports.channel import (
     Channel,
@@ -15,6 +16,7 @@ from fermix.application.ports.channel import (
     ChannelRejected,
     ChannelUnreachable,
     OutgoingPart,
+    drafts_of,
 )
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.ledger_errors import LedgerUnavailable
@@ -28,7 +30,7 @@ from fermix.domain.delivery import (
     after_not_sent,
     mark_repeated,
 )
-from fermix.domain.ids import ChannelName, PartId, TurnId
+from fermix.domain.ids import ChannelName, PartId, PlatformMessageId, TurnId
 from fermix.domain.route import Target
 
 _log = logging.getLogger("fermix.delivery")
@@ -60,12 +62,15 @@ class Deliverer:
         self._clock = clock
         self._ids = ids
         self._waits = waits
+        self._sealing = Sealing(drafts_of(channels))
         self._wakeup = Wakeup(clock)
         self._ready: deque[SendingPart] = deque()
         self._notices: deque[tuple[Target, str]] = deque(maxlen=MAX_NOTICES)
         self._not_sent: dict[PartId, int] = {}
         self._unsent: dict[PartId, TurnId | None] = {}
         self._withdrawn: set[PartId] = set()
+        self._unsealed: dict[PartId, SendingPart] = {}
+        self._lost: deque[tuple[Target, PlatformMessageId]] = deque()
         self._open: dict[TurnId, int] = {}
         self._on_delivered: dict[TurnId, OnDelivered] = {}
         self._slots = anyio.CapacityLimiter(MAX_SENDS)
@@ -91,6 +96,7 @@ class Deliverer:
     def withdrawn(self, turn: TurnId) -> None:
         """A turn was ended and its parts withdrawn: nobody is called back, and what stood behind them goes."""
         self._withdrawn.update(part for part, owner in self._unsent.items() if owner == turn)
+        self._lose_drafts(part for part in self._unsealed.values() if part.turn == turn)
         self._open.pop(turn, None)
         self._on_delivered.pop(turn, None)
         self.look()
@@ -98,12 +104,21 @@ class Deliverer:
     def all_withdrawn(self) -> None:
         """The parts of all turns were withdrawn: their deliveries end here, and what stood behind them goes."""
         self._withdrawn.update(part for part, owner in self._unsent.items() if owner is not None)
+        self._lose_drafts(part for part in self._unsealed.values() if part.turn is not None)
         self._open.clear()
         self._not_sent.clear()  # most of these never come back; the others begin their pauses anew
         callbacks, self._on_delivered = self._on_delivered, {}
         for turn, on_delivered in callbacks.items():
             on_delivered(turn)
         self.look()
+
+    def _lose_drafts(self, parts: Iterable[SendingPart]) -> None:
+        """The parts that would have filled these drafts leave no more."""
+        for part in tuple(parts):
+            self._unsealed.pop(part.part, None)
+            if part.body.draft is not None:
+                self._lost.append((part.target, part.body.draft))
+                self._wakeup.wake()
 
     def look(self) -> None:
         """Look for due parts: a command may have withdrawn what held others back."""
@@ -118,7 +133,7 @@ class Deliverer:
 
     async def quiet(self) -> None:
         """Return when nothing is being sent and nothing is ready to be."""
-        while self._sending or self._ready or self._notices:
+        while self._sending or self._ready or self._notices or self._lost:
             self._quiet = anyio.Event()
             await self._quiet.wait()
 
@@ -133,6 +148,9 @@ class Deliverer:
                 while self._ready:
                     self._sending += 1
                     tasks.start_soon(self._chain, self._ready.popleft())
+                while self._lost:
+                    self._sending += 1
+                    tasks.start_soon(self._remove_draft, *self._lost.popleft())
                 while self._notices:
                     self._sending += 1
                     tasks.start_soon(self._send_notice, *self._notices.popleft())
@@ -173,13 +191,19 @@ class Deliverer:
 
     async def _send_one(self, part: SendingPart) -> SendingPart | None:
         async with self._slots:
-            end = await self._attempt(part) if self._still_wanted(part) else NotDelivered(error="withdrawn")
+            if self._still_wanted(part):
+                end = await self._attempt(part)
+            else:
+                end = NotDelivered(error="withdrawn")
+                self._lose_drafts((part,))
         following = await until_stored(
             self._clock, "delivery", lambda: self._outbox.done(part.part, end), waits=self._waits
         )
         if following is not None:
             self._unsent[following.part] = following.turn
         if isinstance(end, RetryAt):
+            if part.body.draft is not None:
+                self._unsealed[part.part] = part
             self._look_at(end.when)
         else:
             self._not_sent.pop(part.part, None)
@@ -189,6 +213,7 @@ class Deliverer:
     def _still_wanted(self, part: SendingPart) -> bool:
         """Whether nothing withdrew the part while it waited to be sent."""
         self._unsent.pop(part.part, None)
+        self._unsealed.pop(part.part, None)
         if part.part not in self._withdrawn:
             return True
         self._withdrawn.discard(part.part)
@@ -203,14 +228,16 @@ class Deliverer:
             self._on_delivered.pop(turn)(turn)
 
     async def _attempt(self, part: SendingPart) -> PartEnd:
-        body = mark_repeated(part.body) if part.repeated else part.body
-        outgoing = OutgoingPart(target=part.target, body=body, nonce=part.nonce, repeated=part.repeated)
         channel = self._channels.get(part.target.channel)
         if channel is None:
             return NotDelivered(error="no such channel is served here")
         try:
             with anyio.fail_after(SEND_LIMIT_SECONDS):
-                delivered = await channel.send(outgoing)
+                sealed = await self._sealing.seal(part, tries=self._not_sent.get(part.part, 0))
+                if isinstance(sealed, SendAnew):
+                    delivered = await channel.send(_outgoing(part, marked=sealed.may_be_shown))
+                else:
+                    delivered = sealed
         except (ChannelRateLimited, ChannelUnreachable) as exc:
             return self._not_left(part, exc)
         except ChannelRejected as exc:
@@ -222,7 +249,7 @@ class Deliverer:
                 "delivery.adapter_failed", extra={"part": part.part, "channel": part.target.channel}
             )
             return self._maybe_left(part, exc)
-        return Sent(platform_id=delivered.platform_id)
+        return Sent(platform_id=delivered.platform_id, moved_to=delivered.moved_to)
 
     def _not_left(self, part: SendingPart, exc: ChannelRateLimited | ChannelUnreachable) -> PartEnd:
         tries = self._not_sent.get(part.part, 0) + 1
@@ -259,6 +286,12 @@ class Deliverer:
         )
         return NotDelivered(error=_cause(exc))
 
+    async def _remove_draft(self, target: Target, draft: PlatformMessageId) -> None:
+        try:
+            await self._sealing.discard(target, draft)
+        finally:
+            self._rest()
+
     async def _send_notice(self, target: Target, text: str) -> None:
         try:
             async with self._slots:
@@ -273,6 +306,17 @@ class Deliverer:
             _log.exception("delivery.adapter_failed", extra={"channel": target.channel})
         finally:
             self._rest()
+
+
+def _outgoing(part: SendingPart, *, marked: bool) -> OutgoingPart:
+    """A part as it is sent: with the mark where its reader may have it already."""
+    repeated = part.repeated or marked
+    return OutgoingPart(
+        target=part.target,
+        body=mark_repeated(part.body) if repeated else part.body,
+        nonce=part.nonce,
+        repeated=repeated,
+    )
 
 
 def _cause(exc: BaseException) -> str:

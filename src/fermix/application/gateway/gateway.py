@@ -4,7 +4,6 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import TypeGuard, assert_never
 
 import anyio
@@ -39,28 +38,19 @@ from fermix.application.ports.admissions import (
 )
 from fermix.application.ports.channel import Offered, Verdict
 from fermix.application.ports.clock import Clock
+from fermix.application.ports.control import RefusedSender
 from fermix.application.ports.ledger_errors import LedgerFull, LedgerUnavailable
 from fermix.application.ports.policies import PolicySource
 from fermix.domain import wording
 from fermix.domain.commands import ParsedCommand, parse_command
-from fermix.domain.ids import ChannelName, TurnId, UserId
+from fermix.domain.ids import ChannelName, ChatId, TurnId
 from fermix.domain.lane import Placement
-from fermix.domain.route import origin_of, route_of, target_of
+from fermix.domain.route import ChatMove, origin_of, route_of, target_of
 
 _log = logging.getLogger("fermix.gateway")
 
 MAX_REFUSED = 50
 MAX_EPISODES = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A sender turned away lately; kept in memory only, for the owner who looks for a missing id."""
-
-    at: datetime
-    channel: ChannelName
-    sender_ids: tuple[UserId, ...]
-    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,13 +93,13 @@ class Gateway:
         self._memory = WebhookMemory(clock)
         self._open = True
         self._full: set[str] = set()
-        self._refused: deque[Refused] = deque(maxlen=MAX_REFUSED)
+        self._refused: deque[RefusedSender] = deque(maxlen=MAX_REFUSED)
 
     def close(self) -> None:
         """Take nothing more from now on; what is offered is unavailable and told so where it would be lost."""
         self._open = False
 
-    def refused_lately(self) -> tuple[Refused, ...]:
+    def refused_lately(self) -> tuple[RefusedSender, ...]:
         """Senders turned away, oldest first."""
         return tuple(self._refused)
 
@@ -145,6 +135,29 @@ class Gateway:
                 for step, receipt in zip(steps, receipts, strict=True)
             ]
         )
+
+    async def move_chat(self, move: ChatMove) -> Verdict:
+        """Let a chat's conversations go on under its new id; see `Inbox.moved`."""
+        if not self._open:
+            return Verdict.UNAVAILABLE
+        try:
+            known = await self._admissions.move_chat(move)
+        except LedgerUnavailable as exc:
+            self._not_stored(exc)
+            return Verdict.UNAVAILABLE
+        if not known:
+            return Verdict.DROPPED
+        _log.info(
+            "gateway.chat_moved",
+            extra={"channel": move.channel, "old": repr(move.old), "new": repr(move.new)},
+        )
+        self._deliverer.look()
+        self._dispatcher.wake()
+        return Verdict.ACCEPTED
+
+    def count_unreadable(self, channel: ChannelName) -> None:
+        """Count something that a channel was handed and could not read."""
+        self._board.unreadable(channel)
 
     async def _commit(self, steps: list[Candidate | Ended], cursor: CursorMove | None) -> list[Receipt]:
         if not self._open:
@@ -243,7 +256,7 @@ class Gateway:
             },
         )
         self._refused.append(
-            Refused(at=self._clock.now(), channel=message.channel, sender_ids=ids, reason=reason)
+            RefusedSender(at=self._clock.now(), channel=message.channel, sender_ids=ids, reason=reason)
         )
 
     def _after(self, candidate: Candidate, result: AdmitResult) -> Receipt:
@@ -306,3 +319,13 @@ class ChannelInbox:
         """Take one list; see the `Inbox` port."""
         receipts = await self.gateway.accept(offered, self.door, cursor=cursor)
         return tuple(receipt.verdict for receipt in receipts)
+
+    async def moved(self, *, old: ChatId, new: ChatId) -> Verdict:
+        """Take note of a chat's new id; see the `Inbox` port."""
+        ours = self.door.registration
+        move = ChatMove(channel=ours.channel, account=ours.account, old=old, new=new)
+        return await self.gateway.move_chat(move)
+
+    def unreadable(self) -> None:
+        """Count what could not be read; see the `Inbox` port."""
+        self.gateway.count_unreadable(self.door.registration.channel)

@@ -1,6 +1,8 @@
 """How everything stands, gathered from those who know it."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 from fermix.application.ports.control import (
     ChannelHealth,
@@ -44,10 +46,15 @@ class HealthBoard:
             channel.name for channel in self._channels.values() if channel.status is ChannelStatus.READY
         } | set(required)
         self._failures: dict[str, str] = {}
+        self._unreadable: Counter[str] = Counter()
 
     def channel(self, health: ChannelHealth) -> None:
         """Report a channel's state."""
         self._channels[health.name] = health
+
+    def unreadable(self, channel: str) -> None:
+        """Report that a channel was handed something nobody could read; counted, for as long as we run."""
+        self._unreadable[channel] += 1
 
     def failing(self, component: str, detail: str) -> None:
         """Report that a component (`ledger`, `http`, …) does not work now."""
@@ -75,7 +82,9 @@ class HealthBoard:
     def health(self) -> Health:
         """Health now: degraded when something that should work does not, else what set-up still needs."""
         providers = tuple(self._providers())
-        channels = tuple(self._channels.values())
+        channels = tuple(
+            replace(channel, unreadable=self._unreadable[channel.name]) for channel in self._channels.values()
+        )
         failures = [f"{name}: {detail}" for name, detail in self._failures.items()]
         degraded = bool(failures)
         setup = not any(provider.status is Readiness.READY for provider in providers)

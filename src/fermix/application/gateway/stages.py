@@ -189,7 +189,13 @@ def plan_admission(candidate: Candidate) -> Step:
     spec = find_command(parsed.name) if isinstance(parsed, ParsedCommand) else None
     if spec is not None and isinstance(parsed, ParsedCommand):
         access = candidate.policies.channels.get(message.channel)
-        plan = plan_command(spec, parsed, Caller(message=message, authorization=authorization, access=access))
+        caller = Caller(
+            message=message,
+            authorization=authorization,
+            access=access,
+            sandbox=candidate.policies.sandbox,
+        )
+        plan = plan_command(spec, parsed, caller)
         return replace(
             candidate,
             admission=Command(

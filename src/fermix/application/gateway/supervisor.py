@@ -19,7 +19,7 @@ from fermix.application.ports.channel import (
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.control import ChannelHealth, ChannelStatus
 from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailable
-from fermix.domain.ids import ChannelName
+from fermix.domain.ids import ChannelName, ChatId
 
 _log = logging.getLogger("fermix.channel")
 
@@ -44,11 +44,21 @@ class _Listening:
     async def accept(
         self, offered: Sequence[Offered], *, cursor: CursorMove | None = None
     ) -> tuple[Verdict, ...]:
+        self._heard()
+        return await self._inbox.accept(offered, cursor=cursor)
+
+    async def moved(self, *, old: ChatId, new: ChatId) -> Verdict:
+        self._heard()
+        return await self._inbox.moved(old=old, new=new)
+
+    def unreadable(self) -> None:
+        self._inbox.unreadable()
+
+    def _heard(self) -> None:
         if self._failed:
             self._failed = False
             self._board.channel(ChannelHealth(name=self._name, status=ChannelStatus.READY))
             _log.info("channel.listens_again", extra={"channel": self._name})
-        return await self._inbox.accept(offered, cursor=cursor)
 
 
 async def supervise(

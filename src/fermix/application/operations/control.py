@@ -1,6 +1,6 @@
 """What a running gateway answers its control socket, HTTP and the command line."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -17,6 +17,7 @@ from fermix.application.ports.control import (
     Identity,
     Principal,
     PrincipalCapability,
+    RefusedSender,
     Status,
 )
 from fermix.application.ports.conversations import QueueView
@@ -28,6 +29,7 @@ class Operations:
     """The `Control` port on top of the running gateway.
 
     Attributes:
+        refused_lately: senders turned away, oldest first.
         stopping: set by `stop`, and by whatever else ends the process in order.
     """
 
@@ -38,6 +40,7 @@ class Operations:
     dispatcher: Dispatcher
     queue: QueueView
     board: HealthBoard
+    refused_lately: Callable[[], Sequence[RefusedSender]]
     http_port: int | None = None
     stopping: anyio.Event = field(default_factory=anyio.Event)
 
@@ -48,6 +51,10 @@ class Operations:
     async def health(self) -> Health:
         """Health alone."""
         return self.board.health()
+
+    async def refused(self) -> tuple[RefusedSender, ...]:
+        """Who was refused lately, the newest first."""
+        return tuple(self.refused_lately())[::-1]
 
     async def status(self) -> Status:
         """How it stands."""

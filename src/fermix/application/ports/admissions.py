@@ -12,7 +12,7 @@ from fermix.domain.delivery import Part
 from fermix.domain.ids import LaneId, MessageRow, TurnId
 from fermix.domain.lane import Placement
 from fermix.domain.message import InboundMessage
-from fermix.domain.route import Route, Target
+from fermix.domain.route import ChatMove, Route, Target
 from fermix.domain.turn import Outcome, TurnState
 
 
@@ -254,6 +254,22 @@ class Admissions(Protocol):
 
         Returns:
             `None` when that message is unknown, was a command, or already carries a newer edit.
+        """
+        ...
+
+    async def move_chat(self, move: ChatMove) -> bool:
+        """Let everything that led to a chat lead to its new id, durably; doing it again changes nothing.
+
+        Routes of the old chat (each thread's) now start at the new one, with their history, their waiting and
+        running turns and the pause of an unknown one. Parts and replies still to come go there too, also those
+        that somebody commits later under the old id; they point at no message, since ids differ there.
+
+        Where the new route has a conversation of its own already, that one's rows are appended to the older
+        one's, in the order in which they were written: its first window goes on with the older one's current
+        window. This waits, up to a later claim, while a turn of it is running or unknown.
+
+        Returns:
+            Whether anything is known of the old chat; if not, nothing is written.
         """
         ...
 

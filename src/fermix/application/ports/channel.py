@@ -1,6 +1,6 @@
 """The channel port: a place people write to the agent from. Adapters talk; they judge nothing."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
@@ -8,7 +8,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 
 from fermix.application.ports.admissions import CursorMove
 from fermix.domain.delivery import Part
-from fermix.domain.ids import AccountId, PlatformMessageId
+from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId
 from fermix.domain.normalise import RawMessage
 from fermix.domain.route import Target
 from fermix.domain.splitting import TextUnit
@@ -72,6 +72,21 @@ class Inbox(Protocol):
         """
         ...
 
+    async def moved(self, *, old: ChatId, new: ChatId) -> Verdict:
+        """Take note that the platform goes on with a chat under another id, in one transaction.
+
+        Only what the platform itself tells in a field of its own may be handed over, never a text: nobody is
+        asked whether its sender may talk. What came before it must be accepted before, what came after it after.
+
+        Returns:
+            `ACCEPTED`, `DROPPED` when that chat is unknown here, or `UNAVAILABLE`: it must be offered again.
+        """
+        ...
+
+    def unreadable(self) -> None:
+        """Count something that the platform handed over, that nobody could read, and that is passed over."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutgoingPart:
@@ -90,9 +105,14 @@ class OutgoingPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Delivered:
-    """The platform took it."""
+    """The platform took it.
+
+    Attributes:
+        moved_to: the chat it arrived in when the platform told that the target's chat has another id by now.
+    """
 
     platform_id: PlatformMessageId | None = None
+    moved_to: ChatId | None = None
 
 
 class Channel(Protocol):
@@ -155,6 +175,66 @@ class ShowsTyping(Protocol):
     def typing(self) -> Typing | None:
         """The ability; asked for once, before the channel runs."""
         ...
+
+
+class Drafts(Protocol):
+    """Messages that change while their text is written. An optional ability of channels.
+
+    What a draft is called is this channel's affair; whoever uses it makes one call at a time for a draft.
+    Nothing here retries on its own, and every call may be cancelled at any time. Errors are those of
+    `Channel.send`: a wait that `open` or `edit` names is for drafts only and keeps no part from being sent.
+    """
+
+    async def open(self, target: Target, text: str) -> PlatformMessageId:
+        """Send the first text of a draft; returns what the draft is called.
+
+        Raises:
+            ChannelError: by remedy, as for `Channel.send`.
+        """
+        ...
+
+    async def edit(self, target: Target, draft: PlatformMessageId, text: str) -> None:
+        """Replace the text of a draft; replacing it by the same text is no error.
+
+        Raises:
+            ChannelRejected: there is no such draft (any more), or the platform does not take this text.
+            ChannelError: by remedy, as for `Channel.send`; a repeat of an edit never doubles anything.
+        """
+        ...
+
+    async def seal(self, target: Target, draft: PlatformMessageId, body: Part) -> Delivered:
+        """Make a part of a draft for good: as `edit`, but no pace of drafts holds it back.
+
+        Raises:
+            ChannelError: as `edit`.
+        """
+        ...
+
+    async def discard(self, target: Target, draft: PlatformMessageId) -> None:
+        """Remove a draft; that it is gone already is no error.
+
+        Raises:
+            ChannelError: it may still be there.
+        """
+        ...
+
+
+@runtime_checkable
+class ShowsDrafts(Protocol):
+    """A channel that can show drafts, or could if its platform let it. Those that never can lack the property."""
+
+    @property
+    def drafts(self) -> Drafts | None:
+        """The ability; asked for once, before the channel runs."""
+        ...
+
+
+def drafts_of(channels: Mapping[ChannelName, Channel]) -> Mapping[ChannelName, Drafts]:
+    """The channels that can show drafts, with their ability."""
+    abilities = {
+        name: channel.drafts for name, channel in channels.items() if isinstance(channel, ShowsDrafts)
+    }
+    return {name: drafts for name, drafts in abilities.items() if drafts is not None}
 
 
 class ChannelError(Exception):

@@ -10,7 +10,7 @@ from typing import Protocol, TypeAlias
 from fermix.application.ports.lane_control import LaneControl
 from fermix.domain.events import Numbered
 from fermix.domain.failure import Failure
-from fermix.domain.ids import TurnId
+from fermix.domain.ids import ChannelName, TurnId, UserId
 from fermix.domain.turn import Outcome
 
 
@@ -74,11 +74,17 @@ class ChannelStatus(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelHealth:
-    """One channel; `detail` is one sentence for its owner when something is wrong."""
+    """One channel.
+
+    Attributes:
+        detail: one sentence for its owner when something is wrong.
+        unreadable: how much of what the platform handed over could not be read, since this process runs.
+    """
 
     name: str
     status: ChannelStatus
     detail: str | None = None
+    unreadable: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +120,19 @@ class Status:
     paused: int
     open_parts: int
     http_port: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedSender:
+    """A message that was turned away because its sender may not talk; kept in memory only.
+
+    Its owner may look there for an id that is missing from the settings. Ids are as the platform tells them.
+    """
+
+    at: datetime
+    channel: ChannelName
+    sender_ids: tuple[UserId, ...]
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -222,6 +241,10 @@ class Control(Protocol):
 
     async def health(self) -> Health:
         """Health alone, for the endpoint."""
+        ...
+
+    async def refused(self) -> tuple[RefusedSender, ...]:
+        """Who was refused lately, the newest first."""
         ...
 
     def ask(

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Protocol, TypeAlias
 
 from fermix.domain.delivery import Part, RetryAt
-from fermix.domain.ids import ChannelName, PartId, PlatformMessageId, TurnId
+from fermix.domain.ids import ChannelName, ChatId, PartId, PlatformMessageId, TurnId
 from fermix.domain.route import Target
 
 
@@ -37,9 +37,14 @@ class SendingPart:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sent:
-    """The platform took it."""
+    """The platform took it.
+
+    Attributes:
+        moved_to: where it arrived when the chat of its target has another id by now.
+    """
 
     platform_id: PlatformMessageId | None = None
+    moved_to: ChatId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +80,8 @@ class Outbox(Protocol):
         """Record what became of a part; the target's next part becomes `sending` in the same commit.
 
         A part that was withdrawn meanwhile stays withdrawn; what stood behind it starts all the same.
+        A part that arrived elsewhere (`Sent.moved_to`) moves its chat in the same commit, as
+        `Admissions.move_chat` does.
         `RetryAt.counts` adds one to its counted tries and marks it as possibly repeated.
         """
         ...

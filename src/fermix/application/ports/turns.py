@@ -10,7 +10,7 @@ from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope
 from fermix.domain.delivery import Part
 from fermix.domain.history import HistoryEntry
-from fermix.domain.ids import ChannelName, Generation, LaneId, MessageRow, TurnId
+from fermix.domain.ids import ChannelName, Generation, LaneId, MessageRow, PlatformMessageId, TurnId
 from fermix.domain.message import InboundMessage
 from fermix.domain.recovery import Repeat
 from fermix.domain.route import Route, Target
@@ -48,7 +48,7 @@ class ClaimedTurn:
         window: the history window it reads and writes, also when `/new` opens another meanwhile.
         scope: the lowest of its messages' scopes.
         messages: in order of arrival, at least one.
-        drafts: platform ids of drafts an earlier claim left behind, to be adopted.
+        drafts: platform ids of drafts an earlier claim left behind, the newest last, to be adopted.
     """
 
     turn: TurnId
@@ -60,7 +60,7 @@ class ClaimedTurn:
     scope: Scope
     awaited: bool
     messages: tuple[ClaimedMessage, ...]
-    drafts: tuple[str, ...] = ()
+    drafts: tuple[PlatformMessageId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +155,7 @@ class Turns(Protocol):
         """Give a started turn back to its place in the queue (drain); the attempt is taken back.
 
         Returns:
-            False, with nothing changed, when it has journalled effects or is awaited.
+            False, with nothing changed, when it has journalled effects (drafts aside) or is awaited.
 
         Raises:
             StaleTurn: it is no longer this claim's.

@@ -12,6 +12,7 @@ class PathProblem(StrEnum):
     BAD_NAME = "bad_name"
     OUTSIDE = "outside"
     PROTECTED = "protected"
+    BLOCKED = "blocked"
     MISSING = "missing"
     NOT_A_FILE = "not_a_file"
     NOT_A_FOLDER = "not_a_folder"

@@ -22,6 +22,7 @@ from fermix.application.ports.tools import ToolContext
 from fermix.application.ports.turns import ClaimedTurn, Turns
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.settle import Ending, SettleTurn
+from fermix.application.turns.streaming import EndStream, StreamReplies
 from fermix.application.turns.typing import ShowTyping
 from fermix.domain import wording
 from fermix.domain.authorization import Denial, Trust, authorise, lower_trust
@@ -59,6 +60,7 @@ class TurnTools:
     models: Models
     settings: TurnSettings
     typing: ShowTyping
+    streaming: StreamReplies
     observe: Callable[[str, FailureKind | None], None]
 
 
@@ -93,21 +95,26 @@ class RunTurn:
         Raises:
             LedgerError: the ledger is broken or the home is lost; the process must end.
         """
-        try:
+        journal = Journal(turns=self._turns, clock=self._clock, claim=claim)
+
+        async def run(end_stream: EndStream) -> None:
             target = claim.messages[-1].target
-            ending = await self._tools.typing.during(target, lambda: self._outcome(claim))
-            await self._settle(claim, ending)
+            ending = await self._tools.typing.during(target, lambda: self._outcome(claim, journal))
+            await self._settle(claim, await end_stream(ending))
+
+        try:
+            await self._tools.streaming.during(journal, run)
         except StaleTurn:
             _log.info("turn.stale", extra={"turn": claim.turn})
 
-    async def _outcome(self, claim: ClaimedTurn) -> Ending:
+    async def _outcome(self, claim: ClaimedTurn, journal: Journal) -> Ending:
         trust = self._trust_now(claim)
         if trust is None:
             return Ending(outcome=Outcome.REJECTED)
         transcript: list[HistoryEntry] = [user_entry([claimed.message for claimed in claim.messages])]
         try:
             with anyio.fail_after(self._tools.settings.time_limit.total_seconds()):
-                return await self._answer(claim, trust, transcript)
+                return await self._answer(claim, journal, trust, transcript)
         except ModelError as exc:
             _log.warning(
                 "turn.failed",
@@ -147,7 +154,9 @@ class RunTurn:
             trust = lower_trust(trust, lower_trust(claimed.trust, decision.trust))
         return trust
 
-    async def _answer(self, claim: ClaimedTurn, trust: Trust, transcript: list[HistoryEntry]) -> Ending:
+    async def _answer(
+        self, claim: ClaimedTurn, journal: Journal, trust: Trust, transcript: list[HistoryEntry]
+    ) -> Ending:
         requested = claim.messages[-1].message.request_model
         model = self._tools.models.resolve(requested)
         profile = model.profile
@@ -179,7 +188,7 @@ class RunTurn:
                         scope=claim.scope.narrowed(trust=trust),
                         request_cwd=_folder(claim, trust),
                     ),
-                    journal=Journal(turns=self._turns, clock=self._clock, claim=claim),
+                    journal=journal,
                     report=lambda event: self.events.publish(claim.turn, event),
                     corrections=no_corrections,
                 )

@@ -15,7 +15,7 @@ from fermix.domain.delivery import ROOM_FOR_MARK, Part, TextPart
 from fermix.domain.events import TurnCompleted, TurnSettled
 from fermix.domain.failure import Failure
 from fermix.domain.history import HistoryEntry
-from fermix.domain.ids import ChannelName
+from fermix.domain.ids import ChannelName, PlatformMessageId
 from fermix.domain.splitting import split
 from fermix.domain.turn import Outcome
 
@@ -32,6 +32,8 @@ class Ending:
         text: what its asker reads; empty for a silent ending.
         entries: what it adds to the history.
         keep_bodies: keep its messages, so that it can be run again.
+        draft: a message that shows some of the text already, and that its first part takes the place of.
+        rest: what of the text was not sent while it was written; `None` when all of it is to be sent.
     """
 
     outcome: Outcome
@@ -39,6 +41,8 @@ class Ending:
     entries: tuple[HistoryEntry, ...] = ()
     failure: Failure | None = None
     keep_bodies: bool = False
+    draft: PlatformMessageId | None = None
+    rest: str | None = None
 
 
 class SettleTurn:
@@ -75,7 +79,7 @@ class SettleTurn:
             LedgerError: the ledger is broken or the home is lost.
         """
         target = claim.messages[-1].target
-        parts = _parts(ending.text, self._features.get(target.channel))
+        parts = _parts(ending, self._features.get(target.channel))
         settlement = Settlement(
             turn=claim.turn,
             generation=claim.generation,
@@ -100,11 +104,18 @@ class SettleTurn:
         self._deliverer.submit(to_send)
 
 
-def _parts(text: str, features: ChannelFeatures | None) -> tuple[Part, ...]:
-    """A reply as its channel can carry it; each part leaves room for the mark of a repeat."""
+def room_for_text(features: ChannelFeatures) -> int | None:
+    """How much text one part of a reply holds, leaving room for the mark of a repeat; `None`: any."""
+    return None if features.max_text is None else features.max_text - ROOM_FOR_MARK
+
+
+def _parts(ending: Ending, features: ChannelFeatures | None) -> tuple[Part, ...]:
+    """A reply as its channel can carry it; the first part takes the draft's place."""
+    text = ending.text if ending.rest is None else ending.rest
     if not text.strip():
         return ()
-    if features is None or features.max_text is None:
-        return (TextPart(text=text),)
-    limit = features.max_text - ROOM_FOR_MARK
-    return tuple(TextPart(text=piece) for piece in split(text, limit=limit, unit=features.text_unit))
+    limit = None if features is None else room_for_text(features)
+    if features is None or limit is None:
+        return (TextPart(text=text, draft=ending.draft),)
+    first, *others = split(text, limit=limit, unit=features.text_unit)
+    return (TextPart(text=first, draft=ending.draft), *(TextPart(text=piece) for piece in others))

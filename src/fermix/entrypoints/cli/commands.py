@@ -74,6 +74,24 @@ def _config() -> click.Command:
     return config
 
 
+def _sandbox() -> click.Command:
+    from fermix.entrypoints.cli.sandbox_command import sandbox
+
+    return sandbox
+
+
+def _grant() -> click.Command:
+    from fermix.entrypoints.cli.sandbox_command import grant
+
+    return grant
+
+
+def _revoke() -> click.Command:
+    from fermix.entrypoints.cli.sandbox_command import revoke
+
+    return revoke
+
+
 def _doctor() -> click.Command:
     from fermix.entrypoints.cli.doctor_command import doctor
 
@@ -99,6 +117,9 @@ COMMANDS = MappingProxyType(
         "queue": CommandEntry("Show what waits, runs or is lost; discard or retry it.", _queue),
         "model": CommandEntry("Install or list the local model.", _model),
         "config": CommandEntry("Show or change the settings.", _config),
+        "sandbox": CommandEntry("Show or change what the agent may reach.", _sandbox),
+        "grant": CommandEntry("Let the agent reach a folder.", _grant),
+        "revoke": CommandEntry("Take back a folder that the agent may reach.", _revoke),
         "doctor": CommandEntry("Say what is well, what is not, and what to do about it.", _doctor),
         "version": CommandEntry(VERSION_SUMMARY, _version),
     }

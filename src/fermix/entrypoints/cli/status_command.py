@@ -2,7 +2,7 @@
 
 import click
 
-from fermix.application.ports.control import OwnerKind, Status
+from fermix.application.ports.control import ChannelHealth, OwnerKind, Status
 from fermix.entrypoints.cli.client_failures import command_failed
 from fermix.entrypoints.cli.command_failed import CommandFailed, write_document
 from fermix.entrypoints.cli.home import home_folder
@@ -57,12 +57,17 @@ def status_text(status: Status) -> str:
             ("provider", _state(f"{one.name} ({one.model or 'no model'})", one.status, one.detail))
             for one in status.health.providers
         ),
-        *(("channel", _state(one.name, one.status, one.detail)) for one in status.health.channels),
+        *(("channel", _channel(one)) for one in status.health.channels),
         ("turns", f"{status.running} running, {status.waiting} waiting, {status.paused} paused"),
         ("replies", f"{status.open_parts} to be delivered"),
     ]
     width = max(len(name) for name, _ in rows)
     return "".join(f"{name:<{width}}  {value}\n" for name, value in rows)
+
+
+def _channel(channel: ChannelHealth) -> str:
+    state = _state(channel.name, channel.status, channel.detail)
+    return f"{state}, {channel.unreadable} unreadable" if channel.unreadable else state
 
 
 def _state(name: str, status: str, detail: str | None) -> str:

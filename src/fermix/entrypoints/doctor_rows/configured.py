@@ -6,7 +6,7 @@ from pydantic import SecretStr
 
 from fermix.application.operations.doctor.channels import ChannelFacts, judge_channels
 from fermix.application.operations.doctor.report import Finding, fail, ok, skip, warn
-from fermix.entrypoints.channels import BUILDERS
+from fermix.entrypoints.channels import BUILDERS, WITH_DRAFTS
 from fermix.entrypoints.doctor_rows.situation import Situation
 from fermix.infrastructure.settings.advice import odd_ids
 from fermix.infrastructure.settings.channels import ChannelSettings
@@ -148,6 +148,7 @@ def _facts(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> Chann
         missing=missing,
         kept_elsewhere=tuple(key for key in missing if key in stored),
         served=name in BUILDERS,
+        drafts_in_vain=channel.streaming == "draft" and name in CREDENTIALS.keys() - WITH_DRAFTS,
     )
 
 

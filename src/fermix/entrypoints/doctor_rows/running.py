@@ -4,7 +4,9 @@ from dataclasses import replace
 
 from fermix.application.operations.doctor.daemon import AnsweringOwner, NoOwner, judge_daemon
 from fermix.application.operations.doctor.database import PausedFacts, judge_database, judge_paused
+from fermix.application.operations.doctor.refused import RefusedFacts, judge_refused
 from fermix.application.operations.doctor.report import Finding
+from fermix.application.ports.control import OwnerKind
 from fermix.entrypoints.channels import BUILDERS
 from fermix.entrypoints.doctor_rows.situation import Situation
 from fermix.version import __version__
@@ -29,6 +31,19 @@ def _waiting_for_a_daemon(situation: Situation) -> tuple[str, ...]:
     found = situation.loaded.settings.channels.by_name()
     return tuple(
         name for name, channel in found.items() if channel.enabled and channel.has_access and name in BUILDERS
+    )
+
+
+def refused(situation: Situation) -> Finding:
+    """Senders that the daemon turned away."""
+    owner = situation.owner
+    if not isinstance(owner, AnsweringOwner) or owner.status.identity.kind is not OwnerKind.DAEMON:
+        because = "the daemon, which alone remembers it while it runs, does not answer"
+        if isinstance(owner, NoOwner | AnsweringOwner):
+            because = "the daemon, which alone remembers it while it runs, is not running"
+        return judge_refused(RefusedFacts(senders=None, unknown_because=because))
+    return judge_refused(
+        RefusedFacts(senders=owner.refused, unknown_because="the running daemon does not tell")
     )
 
 

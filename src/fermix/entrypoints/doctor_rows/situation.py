@@ -15,8 +15,10 @@ from fermix.application.operations.doctor.daemon import (
     SilentOwner,
 )
 from fermix.application.operations.doctor.database import DatabaseFacts
+from fermix.application.ports.control import RefusedSender
 from fermix.entrypoints.doctor_rows.database_files import look_at_database
-from fermix.infrastructure.local_socket.client import ClientError, NoDaemon, connect
+from fermix.infrastructure.local_socket import queries
+from fermix.infrastructure.local_socket.client import ClientError, ControlClient, NoDaemon, connect
 from fermix.infrastructure.local_socket.fields import Malformed
 from fermix.infrastructure.local_socket.protocol import Verb
 from fermix.infrastructure.local_socket.wire import decode_status
@@ -86,13 +88,22 @@ def find_owner(home: Home) -> Owner:
         return HiddenOwner(why="this user may not enter the home")
     try:
         with connect(home.path) as client:
-            return AnsweringOwner(status=decode_status(client.call(Verb.STATUS, seconds=ANSWER_SECONDS)))
+            status = decode_status(client.call(Verb.STATUS, seconds=ANSWER_SECONDS))
+            return AnsweringOwner(status=status, refused=_refused(client))
     except NoDaemon:
         return _by_lock(home.lock)
     except ClientError as exc:
         return SilentOwner(pid=_holder(home.lock), why=str(exc).rstrip("."))
     except Malformed as exc:
         return SilentOwner(pid=_holder(home.lock), why=f"its answer is not understood, {exc}".rstrip("."))
+
+
+def _refused(client: ControlClient) -> tuple[RefusedSender, ...] | None:
+    """Who was refused lately; an older owner does not tell."""
+    try:
+        return queries.refused(client, seconds=ANSWER_SECONDS)
+    except ClientError:
+        return None
 
 
 def _may_be_there(path: Path) -> bool:

@@ -81,7 +81,8 @@ def _provider(provider: ProviderHealth) -> dict[str, object]:
 
 
 def _channel(channel: ChannelHealth) -> dict[str, object]:
-    return {"name": channel.name, "status": channel.status, "detail": channel.detail}
+    unreadable = {"unreadable": channel.unreadable} if channel.unreadable else {}
+    return {"name": channel.name, "status": channel.status, "detail": channel.detail, **unreadable}
 
 
 def _answer(status: int, content: dict[str, object]) -> JSONResponse:

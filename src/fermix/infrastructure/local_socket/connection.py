@@ -31,6 +31,7 @@ from fermix.infrastructure.local_socket.protocol import (
     encode_event,
     encode_result,
 )
+from fermix.infrastructure.local_socket.refused_wire import encode_refused
 from fermix.infrastructure.local_socket.wire import (
     decode_ask,
     encode_ask_end,
@@ -54,6 +55,7 @@ _NEEDS = MappingProxyType(
         Verb.SESSIONS: PrincipalCapability.READ,
         Verb.QUEUE: PrincipalCapability.READ,
         Verb.RESOLVE: PrincipalCapability.CONTROL,
+        Verb.REFUSED: PrincipalCapability.READ,
     }
 )
 
@@ -128,6 +130,8 @@ class Connection:
                 await self._serve_ask(request)
             case Verb.SESSIONS | Verb.QUEUE | Verb.RESOLVE:
                 await self._serve_lanes(verb, request)
+            case Verb.REFUSED:
+                await self._send_result(request.id, encode_refused(await self._control.refused()))
             case Verb.CANCEL:
                 pass  # what it names has ended meanwhile, and has been answered
             case _:

@@ -18,7 +18,7 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 
 MAX_ID_CHARACTERS = 64
 MAJOR = 1
-MINOR = 1
+MINOR = 2
 VERSION = f"{MAJOR}.{MINOR}"
 """A higher minor only adds; a higher major means that one side would be misunderstood."""
 
@@ -29,7 +29,7 @@ SOCKET_NAME = "daemon.sock"
 class Verb(StrEnum):
     """What can be asked for. `cancel` has no reply of its own: the `ask` it names ends instead.
 
-    Since 1.1: `sessions`, `queue`, `resolve`.
+    Since 1.1: `sessions`, `queue`, `resolve`. Since 1.2: `refused`.
     """
 
     IDENTIFY = "identify"
@@ -41,6 +41,7 @@ class Verb(StrEnum):
     SESSIONS = "sessions"
     QUEUE = "queue"
     RESOLVE = "resolve"
+    REFUSED = "refused"
 
 
 class ErrorCode(StrEnum):

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fermix.application.ports.control import Health, Identity, Status
+from fermix.application.ports.control import Health, Identity, RefusedSender, Status
 from fermix.application.ports.conversations import ConversationSummary
 from fermix.application.ports.lane_control import QueueReport, Resolution, ResolveRequest
-from fermix.infrastructure.local_socket.client import ControlClient, ForeignProtocol, Refused
+from fermix.infrastructure.local_socket.client import CALL_SECONDS, ControlClient, ForeignProtocol, Refused
 from fermix.infrastructure.local_socket.fields import Malformed
 from fermix.infrastructure.local_socket.lane_wire import (
     decode_queue,
@@ -16,6 +16,7 @@ from fermix.infrastructure.local_socket.lane_wire import (
     encode_sessions_limit,
 )
 from fermix.infrastructure.local_socket.protocol import ErrorCode, Verb
+from fermix.infrastructure.local_socket.refused_wire import decode_refused
 from fermix.infrastructure.local_socket.wire import decode_health, decode_identity, decode_status
 
 
@@ -79,6 +80,18 @@ def queue(client: ControlClient) -> QueueReport:
         raise ForeignProtocol(f"The daemon's queue is not understood. {error}") from error
 
 
+def refused(client: ControlClient, *, seconds: float = CALL_SECONDS) -> tuple[RefusedSender, ...]:
+    """Who was refused lately, the newest first.
+
+    Raises:
+        ClientError: as for `ControlClient.call`.
+    """
+    try:
+        return decode_refused(_call(client, Verb.REFUSED, {}, seconds=seconds))
+    except Malformed as error:
+        raise ForeignProtocol(f"The daemon's refusals are not understood. {error}") from error
+
+
 def resolve(client: ControlClient, request: ResolveRequest) -> Resolution:
     """Discard or retry a turn.
 
@@ -91,10 +104,12 @@ def resolve(client: ControlClient, request: ResolveRequest) -> Resolution:
         raise ForeignProtocol(f"The daemon's answer is not understood. {error}") from error
 
 
-def _call(client: ControlClient, verb: Verb, params: Mapping[str, Any]) -> Mapping[str, Any]:
+def _call(
+    client: ControlClient, verb: Verb, params: Mapping[str, Any], *, seconds: float = CALL_SECONDS
+) -> Mapping[str, Any]:
     """Call a verb that an older minor version of the protocol lacks."""
     try:
-        return client.call(verb, params)
+        return client.call(verb, params, seconds=seconds)
     except Refused as error:
         if error.code != ErrorCode.UNKNOWN_VERB:
             raise

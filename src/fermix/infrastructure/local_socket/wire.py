@@ -126,9 +126,7 @@ def encode_health(health: Health) -> dict[str, Any]:
             {"name": one.name, "model": one.model, "status": one.status.value, "detail": one.detail}
             for one in health.providers
         ],
-        "channels": [
-            {"name": one.name, "status": one.status.value, "detail": one.detail} for one in health.channels
-        ],
+        "channels": [_encode_channel(one) for one in health.channels],
         "failures": list(health.failures),
     }
 
@@ -253,10 +251,16 @@ def _decode_provider(content: Mapping[str, Any]) -> ProviderHealth:
     )
 
 
+def _encode_channel(channel: ChannelHealth) -> dict[str, Any]:
+    unreadable = {"unreadable": channel.unreadable} if channel.unreadable else {}
+    return {"name": channel.name, "status": channel.status.value, "detail": channel.detail, **unreadable}
+
+
 def _decode_channel(content: Mapping[str, Any]) -> ChannelHealth:
     fields = Fields(content, "channel")
     return ChannelHealth(
         name=fields.text("name"),
         status=fields.choice("status", ChannelStatus),
         detail=fields.optional_text("detail"),
+        unreadable=fields.optional_whole("unreadable") or 0,
     )

@@ -35,9 +35,16 @@ class ConfiguredModels:
         self._choose = choose
         self._build = build
         self._models: dict[tuple[str, str], OpenAIModel] = {}
+        self._default: OpenAIModel | None = None
 
     def resolve(self, requested: str | None) -> Model:
-        """The model for a turn; see the `Models` port."""
+        """The model for a turn; see the `Models` port.
+
+        What was chosen once when nothing was requested stays chosen: looking for the local model's file at every
+        turn would cost more than the turn's own commits.
+        """
+        if requested is None and self._default is not None:
+            return self._default
         try:
             choice = self._choose(requested)
         except ProviderChoiceError as exc:
@@ -50,6 +57,8 @@ class ConfiguredModels:
         model = self._models.get(key)
         if model is None:
             model = self._models[key] = self._build(choice)
+        if requested is None:
+            self._default = model
         return model
 
     def primary(self) -> ModelProfile | None:
@@ -61,6 +70,7 @@ class ConfiguredModels:
 
     async def aclose(self) -> None:
         """Close every connection."""
+        self._default = None
         while self._models:
             _, model = self._models.popitem()
             await model.aclose()

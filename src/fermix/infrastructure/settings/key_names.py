@@ -142,6 +142,8 @@ class _Search:
         return KnownKey(path=path, kind=kind, is_policy=self._is_policy(info))
 
     def _is_policy(self, info: FieldInfo) -> bool:
+        if self._own[:1] == ("sandbox",):
+            return True
         fields = self._model.model_fields
         return issubclass(self._model, ChannelSettings) and any(
             fields[name] is info for name in _POLICY_FIELDS

@@ -3,13 +3,21 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 
-from fermix.infrastructure.settings.section import FilePath, Paths, Section, Text, Texts
+from fermix.infrastructure.settings.section import FilePath, Paths, Section, Text, Texts, refused
+
+_PRESETS = frozenset({"ai_tools", "dev_tools"})
 
 
 def _current_name(value: Any) -> Any:
     return "allowlist" if value == "selected" else value
+
+
+def _known_presets(names: tuple[str, ...]) -> tuple[str, ...]:
+    if not _PRESETS.issuperset(names):
+        raise refused("may name ai_tools and dev_tools only")
+    return names
 
 
 class SandboxVariable(Section):
@@ -71,7 +79,7 @@ class SandboxCommands(Section):
 
     profile: Literal["bare", "assistant", "extended"] = "bare"
     """A set of presets."""
-    presets: Texts = ()
+    presets: Annotated[Texts, AfterValidator(_known_presets)] = ()
     """Further presets: `ai_tools`, `dev_tools`."""
 
     @property
@@ -84,7 +92,7 @@ class SandboxSettings(Section):
     """Folders that the agent's tools may reach."""
 
     mode: Literal["strict", "standard", "open"] = "standard"
-    """`strict`: workspace and grants; `standard`: also where you called it from; `open`: your home folder."""
+    """`strict`: workspace and grants; `standard`: also where you called it from; `open`: your home folder too."""
     workspace_root: FilePath | None = None
     """The workspace; unset: `workspace` in the home."""
     allowed_roots: Paths = ()

@@ -1,4 +1,4 @@
-"""Edits of the configuration file that take effect while the daemon runs: who may talk."""
+"""Edits of the configuration file that take effect while the daemon runs: who may talk, and the sandbox."""
 
 import logging
 from collections.abc import Callable, Mapping
@@ -31,7 +31,7 @@ async def watch_policies(
 
     Args:
         loaded: what the process started with.
-        replace: puts the policies of other settings in force; returns whether they changed.
+        replace: puts the policies of other settings in force; returns whether they changed. Runs in a thread.
     """
     seen = await to_thread.run_sync(_stamp, loaded.path)
     settings = loaded.settings
@@ -46,7 +46,7 @@ async def watch_policies(
         except ConfigError as exc:
             _log.error("settings.broken", extra={"kept": "the settings before the edit", "cause": str(exc)})
             continue
-        if replace(edited.settings):
+        if await to_thread.run_sync(replace, edited.settings):
             _log.info("settings.policies_replaced", extra={"path": str(loaded.path)})
         if _apart_from_policies(edited.settings) != _apart_from_policies(settings):
             _log.warning("settings.restart_to_apply", extra={"path": str(loaded.path)})
@@ -61,7 +61,7 @@ def _apart_from_policies(settings: Settings) -> tuple[object, ...]:
         name: channel.model_dump(exclude=_POLICY_KEYS)
         for name, channel in settings.channels.by_name().items()
     }
-    return (settings.core, settings.web, settings.sandbox, settings.mcp, channels)
+    return (settings.core, settings.web, settings.mcp, channels)
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:

@@ -2,11 +2,11 @@
 
 import logging
 import re
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-import structlog
+from typing_extensions import override
 
 from fermix.infrastructure.telemetry.redaction import Redactor, redact
 
@@ -20,36 +20,29 @@ _PLAIN = re.compile(r"[\w./:@+\-]+", re.ASCII)
 _SECRET_FIELD = re.compile(r"(?:^|_)(?:token|secret|password|passphrase|credential|cookie|api_?key)$")
 
 
-def line_formatter() -> structlog.stdlib.ProcessorFormatter:
+class LineFormatter(logging.Formatter):
     """A formatter for records that an intake prepared.
 
     A line is `time level logger event field=value …`; times are UTC. Every text in it is redacted and its control
     characters are escaped, so that what a sender wrote can neither leak nor pass for a line of its own.
     """
-    return structlog.stdlib.ProcessorFormatter(
-        foreign_pre_chain=[
-            structlog.stdlib.add_log_level,
-            structlog.stdlib.add_logger_name,
-            structlog.stdlib.ExtraAdder(allow=["log_fields", "log_trace", "log_redactors"]),
-        ],
-        processors=[_render],
-    )
 
-
-def _render(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> str:
-    record: logging.LogRecord = event["_record"]
-    redactors: tuple[Redactor, ...] = event["log_redactors"]
-    time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
-    head = f"{time}Z {event['level']:<8} {escape(event['logger'])} {_shown(str(event['event']), redactors)}"
-    fields: Mapping[str, object] = event["log_fields"]
-    line = " ".join([head, *(_field(name, value, redactors) for name, value in fields.items())])
-    # Once more over the whole: a secret may lie across the seam of two fields.
-    line = _head(redact(line, redactors, shapes=False), _MAX_LINE_BYTES)
-    trace: str = event["log_trace"]
-    if not trace:
-        return line
-    below = _BELOW.join(escape(part) for part in redact(trace, redactors).split("\n"))
-    return line + _BELOW + _middle_out(below, _MAX_TRACEBACK_BYTES)
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        given: Mapping[str, Any] = record.__dict__
+        redactors: tuple[Redactor, ...] = given["log_redactors"]
+        time = datetime.fromtimestamp(record.created, UTC).strftime("%Y-%m-%dT%H:%M:%S.%f")[:-3]
+        level = record.levelname.lower()
+        head = f"{time}Z {level:<8} {escape(record.name)} {_shown(record.getMessage(), redactors)}"
+        fields: Mapping[str, object] = given["log_fields"]
+        line = " ".join([head, *(_field(name, value, redactors) for name, value in fields.items())])
+        # Once more over the whole: a secret may lie across the seam of two fields.
+        line = _head(redact(line, redactors, shapes=False), _MAX_LINE_BYTES)
+        trace: str = given["log_trace"]
+        if not trace:
+            return line
+        below = _BELOW.join(escape(part) for part in redact(trace, redactors).split("\n"))
+        return line + _BELOW + _middle_out(below, _MAX_TRACEBACK_BYTES)
 
 
 def escape(text: str) -> str:

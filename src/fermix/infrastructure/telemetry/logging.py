@@ -13,7 +13,7 @@ from typing import Literal, TextIO, TypeAlias
 from typing_extensions import override
 
 from fermix.infrastructure.telemetry.intake import Intake, Writer, open_logs
-from fermix.infrastructure.telemetry.lines import line_formatter
+from fermix.infrastructure.telemetry.lines import LineFormatter
 from fermix.infrastructure.telemetry.redaction import Redactor
 
 LogLevel: TypeAlias = Literal["debug", "info", "warning", "error"]
@@ -81,7 +81,7 @@ def logging_to(
         if console is not None:
             sinks.append(_Console(console, intake.count_unwritten))
         for sink in sinks:
-            sink.setFormatter(line_formatter())
+            sink.setFormatter(LineFormatter())
         writer = Writer(intake, *sinks)
         writer.start()
         stack.callback(writer.finish)

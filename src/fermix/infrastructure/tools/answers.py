@@ -9,6 +9,7 @@ _PROBLEMS = {
     PathProblem.BAD_NAME: "is not a usable path.",
     PathProblem.OUTSIDE: "lies outside the folders you may read. Relative paths begin in the workspace.",
     PathProblem.PROTECTED: "lies in a protected folder that is never read.",
+    PathProblem.BLOCKED: "lies in a place that the owner has closed; it is never read.",
     PathProblem.MISSING: "does not exist. Use glob_search to look for it.",
     PathProblem.NOT_A_FILE: "is not a regular file.",
     PathProblem.NOT_A_FOLDER: "is not a folder.",

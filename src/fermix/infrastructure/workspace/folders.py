@@ -20,11 +20,14 @@ from fermix.application.ports.workspace import (
     TextPage,
     WorkspaceSlow,
 )
+from fermix.domain.sandbox import is_within
+from fermix.infrastructure.sandbox.canonical import real_path
+from fermix.infrastructure.sandbox.closed import Closed
 from fermix.infrastructure.workspace.budget import Budget, Spent
-from fermix.infrastructure.workspace.opening import Opened, open_below, problem_of, split
+from fermix.infrastructure.workspace.opening import MAX_LINKS, LeadsOut, Opened, open_below, problem_of, split
 from fermix.infrastructure.workspace.pages import read_page
 from fermix.infrastructure.workspace.patterns import LineSearch, compile_glob
-from fermix.infrastructure.workspace.roots import Identity, Places, Root
+from fermix.infrastructure.workspace.roots import Places, Reach, Root
 from fermix.infrastructure.workspace.searching import Task, find_lines, find_lines_in_file, find_names
 
 _T = TypeVar("_T")
@@ -48,7 +51,7 @@ class WorkspaceLimits:
 
 
 class FolderWorkspace:
-    """Reads below the workspace folder and, if it may be opened, below the folder the owner asks from."""
+    """Reads below the folders that the sandbox in force opens."""
 
     def __init__(self, *, places: Places, clock: Clock, limits: WorkspaceLimits | None = None) -> None:
         self._places = places
@@ -79,10 +82,10 @@ class FolderWorkspace:
         matches = compile_glob(pattern)
 
         def work(budget: Budget) -> Found:
-            with self._starts(below, cwd) as (starts, protected):
+            with self._starts(below, cwd) as (starts, closed):
                 if not starts[0].is_folder:
                     raise PathRefused(below or pattern, PathProblem.NOT_A_FOLDER)
-                return find_names(starts, matches, Task(protected=protected, budget=budget))
+                return find_names(starts, matches, Task(closed=closed.all, budget=budget))
 
         return await self._in_thread(work)
 
@@ -92,10 +95,10 @@ class FolderWorkspace:
         files = None if query.files is None else compile_glob(query.files)
 
         def work(budget: Budget) -> Matches:
-            with self._starts(below, cwd) as (starts, protected):
+            with self._starts(below, cwd) as (starts, closed):
                 if not starts[0].is_folder:
                     return self._search_file(starts[0], search, budget)
-                return find_lines(starts, search, files, Task(protected=protected, budget=budget))
+                return find_lines(starts, search, files, Task(closed=closed.all, budget=budget))
 
         return await self._in_thread(work)
 
@@ -127,49 +130,84 @@ class FolderWorkspace:
     @contextmanager
     def _starts(
         self, below: str | None, cwd: PurePath | None
-    ) -> Generator[tuple[tuple[Opened, ...], frozenset[Identity]]]:
+    ) -> Generator[tuple[tuple[Opened, ...], Closed]]:
         if below is not None:
-            with self._opened(below, cwd) as (opened, protected):
-                yield (opened,), protected
+            with self._opened(below, cwd) as (opened, closed):
+                yield (opened,), closed
             return
-        roots, protected = self._roots(cwd), self._places.protected()
+        reach = self._reach(cwd)
+        starts: list[Opened] = []
         with ExitStack() as stack:
-            yield (
-                tuple(
-                    stack.enter_context(open_below(root, (), asked=".", protected=protected))
-                    for root in roots
-                ),
-                protected,
-            )
+            for root in reach.roots:
+                if any(is_within(root.path, seen.root.path) for seen in starts):
+                    continue
+                try:
+                    starts.append(stack.enter_context(open_below(root, (), asked=".", closed=reach.closed)))
+                except PathRefused:
+                    if root.relative:
+                        raise
+            if not starts:
+                raise PathRefused(".", PathProblem.OUTSIDE)
+            yield tuple(starts), reach.closed
 
     @contextmanager
-    def _opened(self, path: str, cwd: PurePath | None) -> Generator[tuple[Opened, frozenset[Identity]]]:
-        roots, protected = self._roots(cwd), self._places.protected()
-        with ExitStack() as stack:
-            for root, parts, is_last in self._candidates(path, roots):
-                try:
-                    opened = stack.enter_context(open_below(root, parts, asked=path, protected=protected))
-                    break
-                except PathRefused as exc:
-                    if is_last or exc.reason is not PathProblem.MISSING:
-                        raise
-            else:
-                raise PathRefused(path, PathProblem.OUTSIDE)
-            yield opened, protected
-
-    def _candidates(self, path: str, roots: tuple[Root, ...]) -> list[tuple[Root, tuple[str, ...], bool]]:
-        """The places that `path` can mean, in order; the flag marks the last."""
+    def _opened(self, path: str, cwd: PurePath | None) -> Generator[tuple[Opened, Closed]]:
         asked = split(path)
+        reach = self._reach(cwd)
         if asked.parts[:1] == ("~",):
-            asked = self._places.user_home.joinpath(*asked.parts[1:])
-        if asked.is_absolute():
-            inside = [(root, below) for root in roots if (below := root.below(asked)) is not None]
-        else:
-            inside = [(root, asked.parts) for root in roots]
-        return [(root, below, number == len(inside)) for number, (root, below) in enumerate(inside, start=1)]
+            asked = reach.user_home.joinpath(*asked.parts[1:])
+        with ExitStack() as stack:
+            yield _followed(stack, asked, path, reach), reach.closed
 
-    def _roots(self, cwd: PurePath | None) -> tuple[Root, ...]:
+    def _reach(self, cwd: PurePath | None) -> Reach:
         try:
-            return self._places.roots(cwd)
+            return self._places.reach(cwd)
         except OSError as exc:
-            raise PathRefused(str(self._places.workspace), problem_of(exc)) from exc
+            raise PathRefused("the workspace", problem_of(exc)) from exc
+
+
+def _followed(stack: ExitStack, place: PurePath, asked: str, reach: Reach) -> Opened:
+    """Open a place; what leads out of one root is looked for in the others."""
+    links = 0
+    while links <= MAX_LINKS:
+        try:
+            return stack.enter_context(_first_of(_candidates(place, reach), asked, reach.closed))
+        except LeadsOut as exc:
+            place, links = exc.target, links + exc.links + 1
+    raise PathRefused(asked, PathProblem.TOO_MANY_LINKS)
+
+
+@contextmanager
+def _first_of(
+    candidates: list[tuple[Root, tuple[str, ...]]], asked: str, closed: Closed
+) -> Generator[Opened]:
+    """The first of the places that is there."""
+    with ExitStack() as stack:
+        for number, (root, parts) in enumerate(candidates, start=1):
+            try:
+                opened = stack.enter_context(open_below(root, parts, asked=asked, closed=closed))
+                break
+            except PathRefused as exc:
+                if number == len(candidates) or exc.reason is not PathProblem.MISSING:
+                    raise
+        else:
+            raise PathRefused(asked, PathProblem.OUTSIDE)
+        yield opened
+
+
+def _candidates(asked: PurePath, reach: Reach) -> list[tuple[Root, tuple[str, ...]]]:
+    """The places that a path can mean, in order."""
+    if not asked.is_absolute():
+        return [(root, asked.parts) for root in reach.roots]
+    return _inside(asked, reach) or _inside(_real(asked), reach)
+
+
+def _inside(asked: PurePath, reach: Reach) -> list[tuple[Root, tuple[str, ...]]]:
+    return [(root, below) for root in reach.roots if (below := root.below(asked)) is not None]
+
+
+def _real(path: PurePath) -> PurePath:
+    try:
+        return real_path(path)
+    except (OSError, ValueError):
+        return path

@@ -1,29 +1,15 @@
-"""Which folders may be looked into, and which never."""
+"""Which folders a call may look into, as they are on the disk at that moment."""
 
 import os
-from collections.abc import Iterator
+import stat
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-_PROTECTED = (
-    ".ssh",
-    ".aws",
-    ".gnupg",
-    ".docker",
-    ".kube",
-    ".codex",
-    ".claude",
-    ".anthropic",
-    ".config/gh",
-    ".config/gcloud",
-    ".local/share/keyrings",
-    ".password-store",
-    "Library/Keychains",
-)
-"""Folders of a home that hold credentials."""
-
-Identity = tuple[int, int]
-"""Device and inode: the folder itself, however its name is spelled or linked."""
+from fermix.domain.authorization import Trust
+from fermix.domain.sandbox import EffectiveRoot, RootSource, Sandbox
+from fermix.infrastructure.sandbox.canonical import real_path, real_sandbox
+from fermix.infrastructure.sandbox.closed import Closed, Identity, closed_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,11 +20,13 @@ class Root:
         path: its real path.
         spellings: paths that mean it: the real one, and the one it was given by.
         relative: whether names below it are shown relative to it.
+        identity: what is opened must be this folder still.
     """
 
     path: Path
     spellings: tuple[PurePath, ...]
     relative: bool
+    identity: Identity
 
     def below(self, path: PurePath) -> tuple[str, ...] | None:
         """The parts of an absolute path below this root, `..` included; `None` when it does not begin here."""
@@ -54,59 +42,87 @@ class Root:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Reach:
+    """What one call may look into.
+
+    Attributes:
+        roots: in the order in which relative paths are looked for in them.
+        closed: what is never opened below them.
+        user_home: what `~` stands for.
+    """
+
+    roots: tuple[Root, ...]
+    closed: Closed
+    user_home: PurePath
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     """The folders of one owner.
 
     Attributes:
-        workspace: the agent's own folder; made on first use.
-        home: the folder with settings, ledger and secrets; nothing in it but the workspace is ever read.
-        user_home: the owner's home folder.
-        admits_cwd: whether the folder the owner asks from may be looked into at all.
+        sandbox: gives the sandbox in force, its paths as they are written.
     """
 
-    workspace: Path
-    home: Path
-    user_home: Path
-    admits_cwd: bool = True
+    sandbox: Callable[[], Sandbox]
 
-    def roots(self, cwd: PurePath | None) -> tuple[Root, ...]:
-        """The workspace and, if it may be opened, the folder the owner asks from. Blocking.
+    def reach(self, cwd: PurePath | None) -> Reach:
+        """What may be looked into right now; the workspace is made on first use. Blocks.
+
+        Args:
+            cwd: the folder that the owner asks from; whoever is not the owner brings none.
 
         Raises:
             OSError: the workspace cannot be made or reached.
         """
-        self.workspace.mkdir(mode=0o700, parents=True, exist_ok=True)
-        real = self.workspace.resolve(strict=True)
-        own = Root(path=real, spellings=(real, self.workspace), relative=True)
-        extra = self._admit(Path(cwd), real) if cwd is not None and self.admits_cwd else None
-        return (own,) if extra is None else (own, extra)
-
-    def protected(self) -> frozenset[Identity]:
-        """The folders that are never entered, looked up anew each time: they may come and go. Blocking."""
-        folders = [self.home, *(self.user_home / name for name in _PROTECTED)]
-        return frozenset(_identities(folders))
-
-    def _admit(self, cwd: Path, workspace: Path) -> Root | None:
-        """The folder as a root: a real one strictly inside the owner's home, with nothing of ours in it."""
-        try:
-            real, user_home = cwd.resolve(strict=True), self.user_home.resolve(strict=True)
-            home = self.home.resolve(strict=True)
-            inside = [real, *real.parents]
-            if not cwd.is_absolute() or not real.is_dir() or user_home not in inside[1:]:
-                return None
-            if home in inside or real in home.parents or workspace in inside:
-                return None
-            if self.protected().intersection(_identities(inside)):
-                return None
-        except (OSError, ValueError, RuntimeError):
-            return None
-        return Root(path=real, spellings=(real, cwd), relative=False)
+        stated = self.sandbox()
+        sandbox = real_sandbox(stated)
+        closed = closed_by(sandbox)
+        folder = None if cwd is None else _folder(cwd)
+        spelled = dict(_spellings(sandbox, stated))
+        if folder is not None and cwd is not None:
+            spelled.setdefault(folder, cwd)
+        found = sandbox.roots(trust=Trust.OPERATOR, request_cwd=folder)
+        roots = [
+            root
+            for each in found
+            if (root := _root(each, sandbox, closed, spelled.get(each.path, each.path))) is not None
+        ]
+        return Reach(roots=tuple(roots), closed=closed, user_home=stated.ground.user_home)
 
 
-def _identities(folders: list[Path]) -> Iterator[Identity]:
-    for folder in folders:
-        try:
-            found = folder.stat()
-        except OSError:
-            continue
-        yield found.st_dev, found.st_ino
+def _root(root: EffectiveRoot, sandbox: Sandbox, closed: Closed, spelling: PurePath) -> Root | None:
+    is_workspace = root.source is RootSource.WORKSPACE
+    if closed.around(root.path, up_to=sandbox.ground.home if is_workspace else None) is not None:
+        return None
+    path = Path(root.path)
+    if is_workspace:
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        found = path.stat()
+    except OSError:
+        if is_workspace:
+            raise
+        return None
+    if not stat.S_ISDIR(found.st_mode):
+        return None
+    return Root(
+        path=path,
+        spellings=tuple(dict.fromkeys([root.path, spelling])),
+        relative=is_workspace,
+        identity=(found.st_dev, found.st_ino),
+    )
+
+
+def _folder(path: PurePath) -> PurePath | None:
+    """The canonical path of a folder that is there."""
+    try:
+        return real_path(path, must_exist=True) if path.is_absolute() and Path(path).is_dir() else None
+    except (OSError, ValueError):
+        return None
+
+
+def _spellings(sandbox: Sandbox, stated: Sandbox) -> Iterator[tuple[PurePath, PurePath]]:
+    yield sandbox.policy.workspace, stated.policy.workspace
+    yield sandbox.ground.user_home, stated.ground.user_home
+    yield from zip(sandbox.policy.allowed, stated.policy.allowed, strict=True)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from fermix.application.ports.workspace import Found, Match, Matches, StopReason
+from fermix.infrastructure.sandbox.closed import Identity
 from fermix.infrastructure.workspace.budget import Budget, Spent
 from fermix.infrastructure.workspace.opening import FILE_FLAGS, Opened
 from fermix.infrastructure.workspace.patterns import LineSearch, NamePattern
-from fermix.infrastructure.workspace.roots import Identity
 from fermix.infrastructure.workspace.walking import Entry, walk
 
 MAX_FOUND = 500
@@ -25,9 +25,9 @@ _BINARY_LOOK = 8192
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Task:
-    """What all searches have in common."""
+    """What all searches have in common; `closed` is never looked at."""
 
-    protected: frozenset[Identity]
+    closed: frozenset[Identity]
     budget: Budget
 
 
@@ -89,9 +89,12 @@ def _enough() -> NoReturn:
 
 
 def _below(starts: Iterable[Opened], task: Task) -> Generator[tuple[Opened, Entry]]:
+    closed = task.closed
     for start in starts:
-        for entry in walk(start, protected=task.protected, budget=task.budget):
+        for entry in walk(start, closed=closed, budget=task.budget):
             yield start, entry
+        found = os.fstat(start.handle)
+        closed |= {(found.st_dev, found.st_ino)}  # seen: a later start may lie around it
 
 
 def _lines_of(entry: Entry, name: str, search: LineSearch, budget: Budget) -> Generator[Match]:

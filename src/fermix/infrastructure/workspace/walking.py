@@ -5,9 +5,9 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from itertools import islice
 
+from fermix.infrastructure.sandbox.closed import Identity
 from fermix.infrastructure.workspace.budget import Budget
 from fermix.infrastructure.workspace.opening import FOLDER_FLAGS, Opened
-from fermix.infrastructure.workspace.roots import Identity
 
 MAX_WALK_DEPTH = 32
 """Folders below the first that are entered."""
@@ -35,39 +35,39 @@ class Entry:
     size: int
 
 
-def walk(start: Opened, *, protected: frozenset[Identity], budget: Budget) -> Generator[Entry]:
+def walk(start: Opened, *, closed: frozenset[Identity], budget: Budget) -> Generator[Entry]:
     """Everything below an open folder, sorted by name within each folder, files and folders alike.
 
-    Links, pipes, devices and folders that may not be read or entered are passed over.
+    Links, pipes, devices, what is closed, and folders that may not be read are passed over.
 
     Raises:
         Spent: the budget ended.
     """
-    return _walk(start.handle, (), protected, budget)
+    return _walk(start.handle, (), closed, budget)
 
 
 def _walk(
-    handle: int, parts: tuple[str, ...], protected: frozenset[Identity], budget: Budget
+    handle: int, parts: tuple[str, ...], closed: frozenset[Identity], budget: Budget
 ) -> Generator[Entry]:
-    for name, is_folder, size in _entries(handle, budget):
+    for name, is_folder, size in _entries(handle, closed, budget):
         below = (*parts, name)
         budget.look()
         entry = Entry(folder=handle, name=name, parts=below, is_folder=is_folder, size=size)
         if not is_folder:
             yield entry
             continue
-        inner = _open_folder(handle, name, protected)
+        inner = _open_folder(handle, name, closed)
         if inner is None:
             continue
         try:
             yield entry
             if name not in NOT_ENTERED and len(below) <= MAX_WALK_DEPTH:
-                yield from _walk(inner, below, protected, budget)
+                yield from _walk(inner, below, closed, budget)
         finally:
             os.close(inner)
 
 
-def _entries(handle: int, budget: Budget) -> list[tuple[str, bool, int]]:
+def _entries(handle: int, closed: frozenset[Identity], budget: Budget) -> list[tuple[str, bool, int]]:
     """Name, whether a folder, size; no more than the budget has left: one folder must not fill the memory."""
     found: list[tuple[str, bool, int]] = []
     try:
@@ -77,19 +77,21 @@ def _entries(handle: int, budget: Budget) -> list[tuple[str, bool, int]]:
                 if entry.is_dir(follow_symlinks=False):
                     found.append((entry.name, True, 0))
                 elif entry.is_file(follow_symlinks=False):
-                    found.append((entry.name, False, entry.stat(follow_symlinks=False).st_size))
+                    status = entry.stat(follow_symlinks=False)
+                    if (status.st_dev, status.st_ino) not in closed:
+                        found.append((entry.name, False, status.st_size))
     except OSError:
         return []
     return sorted(found)
 
 
-def _open_folder(parent: int, name: str, protected: frozenset[Identity]) -> int | None:
+def _open_folder(parent: int, name: str, closed: frozenset[Identity]) -> int | None:
     try:
         handle = os.open(name, FOLDER_FLAGS, dir_fd=parent)
     except OSError:
         return None
     found = os.fstat(handle)
-    if (found.st_dev, found.st_ino) in protected:
+    if (found.st_dev, found.st_ino) in closed:
         os.close(handle)
         return None
     return handle

@@ -31,9 +31,9 @@ def admission_of(said: Said) -> Admission:
     """An input of its sender's trust, or a command that answers with what it did."""
     if said.ask is Ask.TURN:
         trust = Trust.GUEST if said.chat == GUESTS_CHAT else Trust.OPERATOR
-        message = written(said.key, f"asked {said.key}", chat=said.chat, sender=said.sender)
+        message = written(said.key, f"asked {said.key}", chat=said.address, sender=said.sender)
         return asking(message, trust=trust, album=said.album)
-    message = written(said.key, f"/{said.ask}", chat=said.chat, sender=said.sender)
+    message = written(said.key, f"/{said.ask}", chat=said.address, sender=said.sender)
     return commanding(message, _WORK[said.ask], reply=partial(_reply, said))
 
 

@@ -14,22 +14,28 @@ from fermix.domain.turn import Outcome, TurnState
 
 
 class Ask(StrEnum):
-    """What a person wants with a message."""
+    """What a person wants with a message; a move is what the platform itself tells of a chat."""
 
     TURN = "turn"
     STOP = "stop"
     NEW = "new"
     DISCARD = "discard"
     RETRY = "retry"
+    MOVE = "move"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Said:
-    """A person wrote; `index` counts all messages of the platform, in the order it offers them."""
+    """A person wrote; `index` counts all messages of the platform, in the order it offers them.
+
+    `address` is the chat's id at that time, `moved_to` the one that it has from then on.
+    """
 
     index: int
     key: str
     chat: ChatId
+    address: ChatId
+    moved_to: ChatId | None = None
     sender: str = "42"
     ask: Ask = Ask.TURN
     album: str | None = None
@@ -107,13 +113,20 @@ class Retried:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """The ledger is about to hear that a chat has another id."""
+
+    chat: ChatId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Died:
     """The process died, or the whole machine lost its power."""
 
     power_cut: bool
 
 
-Event: TypeAlias = Said | Claimed | Drafted | Acted | Left | Shown | GivenUp | Retried | Died
+Event: TypeAlias = Said | Claimed | Drafted | Acted | Left | Shown | GivenUp | Retried | Moved | Died
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

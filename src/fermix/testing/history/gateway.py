@@ -19,12 +19,13 @@ from fermix.application.ports.ledger_errors import StaleTurn
 from fermix.application.ports.outbox import NotDelivered, PartEnd, SendingPart, Sent
 from fermix.application.ports.turns import ClaimedTurn
 from fermix.domain.delivery import GiveUp, RetryAt, after_maybe_sent, after_not_sent
-from fermix.domain.ids import PlatformMessageId, TurnId
+from fermix.domain.ids import AccountId, ChatId, PlatformMessageId, TurnId
+from fermix.domain.route import ChatMove
 from fermix.testing.clock import StoppedClock
 from fermix.testing.history.admitting import admission_of
-from fermix.testing.history.events import Ask, Claimed, GivenUp, Left, Retried
+from fermix.testing.history.events import Ask, Claimed, GivenUp, Left, Moved, Retried, Said
 from fermix.testing.history.turns import TurnScript
-from fermix.testing.history.world import OWNERS_CHAT, SENDERS, Planned, World
+from fermix.testing.history.world import OWNERS_CHAT, SENDERS, Planned, World, chat_at
 from fermix.testing.ledger_harness import OpenLedger
 from fermix.testing.samples import REMOTE
 
@@ -33,6 +34,7 @@ T = TypeVar("T")
 Step: TypeAlias = Callable[[], Awaitable[None]]
 
 SERVED = frozenset({REMOTE})
+ACCOUNT = AccountId("bot")
 _MOST_RUNNING = 4
 _LIVELY_STEPS = 160
 _STEPS_TO_REST = 2000
@@ -162,6 +164,9 @@ class SimulatedGateway:
 
     async def _poll(self) -> None:
         offered = self._world.platform.offered(self._chance)
+        if offered[0].moved_to is not None:
+            await self._hear_of_move(offered[0], offered[0].moved_to)
+            return
         if any(said.ask is Ask.RETRY for said in offered):
             self._world.events.append(Retried())
         batch: list[Admission] = [admission_of(said) for said in offered]
@@ -172,6 +177,13 @@ class SimulatedGateway:
         self.die_perhaps()
         if self._calm or self._chance.random() < 0.9:
             self._world.platform.acknowledge(offered[-1])
+
+    async def _hear_of_move(self, said: Said, new: ChatId) -> None:
+        self._world.events.append(Moved(chat=said.chat))
+        move = ChatMove(channel=REMOTE, account=ACCOUNT, old=said.address, new=new)
+        await self.do(lambda: self._ledger.admissions.move_chat(move))
+        self._now.outbox_at = self._clock.now()
+        self._world.platform.acknowledge(said)
 
     def _follow(self, result: AdmitResult) -> None:
         if not isinstance(result, Accepted):
@@ -248,7 +260,9 @@ class SimulatedGateway:
     def _end(self, part: SendingPart, luck: float) -> PartEnd:
         now = self._clock.now()
         if luck < 0.8:
-            return Sent(platform_id=PlatformMessageId(f"p{part.part}"))
+            address = self._world.platform.address_of(part)
+            moved_to = None if address == part.target.chat else address
+            return Sent(platform_id=PlatformMessageId(f"p{part.part}"), moved_to=moved_to)
         if luck < 0.93:
             retry = after_maybe_sent(now=now, attempts=part.attempts + 1)
         else:
@@ -261,6 +275,8 @@ class SimulatedGateway:
 
     async def _report(self, part: SendingPart, end: PartEnd) -> None:
         self._now.ended.remove((part, end))
+        if isinstance(end, Sent) and end.moved_to is not None:
+            self._world.events.append(Moved(chat=chat_at(end.moved_to)))
         following = await self.do(lambda: self._ledger.outbox.done(part.part, end))
         if following is not None:
             self._now.hand.append(following)
@@ -273,7 +289,7 @@ def _claimed(claim: ClaimedTurn) -> Claimed:
     return Claimed(
         turn=claim.turn,
         generation=claim.generation,
-        chat=claim.messages[0].message.chat.id,
+        chat=chat_at(claim.messages[0].message.chat.id),
         keys=tuple(each.message.key for each in claim.messages),
         drafts=claim.drafts,
     )

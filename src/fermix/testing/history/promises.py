@@ -20,6 +20,7 @@ from fermix.testing.history.events import (
     History,
     Label,
     Left,
+    Moved,
     Retried,
     Said,
     Shown,
@@ -288,12 +289,19 @@ def _one_active_turn(seen: _Seen) -> Iterator[str]:
 
 
 def _drafts_adopted(seen: _Seen) -> Iterator[str]:
-    """A power cut may take a draft's id with it: it is not synced, since losing it costs a draft, no answer."""
+    """A power cut may take a draft's id with it: it is not synced, since losing it costs a draft, no answer.
+
+    A draft does not go along with a chat that moves: it has no id there.
+    """
     drafts: dict[TurnId, list[str]] = defaultdict(list)
     for event in seen.history.events:
         match event:
             case Died(power_cut=True):
                 drafts.clear()
+            case Moved(chat=chat):
+                stayed = (turn for turn, claim in seen.claimed.items() if claim.chat == chat)
+                for turn in stayed:
+                    drafts.pop(turn, None)
             case Drafted(turn=turn, draft=draft):
                 drafts[turn].append(draft)
             case Claimed(turn=turn) if missing := set(drafts[turn]) - set(event.drafts):

@@ -7,13 +7,14 @@ from typing import TypeAlias
 
 from fermix.application.ports.admissions import Admission, Admissions, AdmitResult, Amended, CursorMove, Input
 from fermix.application.ports.conversations import Conversations, QueueView
-from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart
+from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart, Sent
 from fermix.application.ports.ownership import Ownership, PausedTurn, Recovered, Retention, Takeover
 from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
 from fermix.domain.delivery import Part
 from fermix.domain.ids import ChannelName, Generation, MessageRow, PartId, ThreadId, TurnId
 from fermix.domain.message import InboundMessage
 from fermix.domain.recovery import Repeat
+from fermix.domain.route import ChatMove
 from fermix.testing.ledger_harness import OpenLedger
 
 
@@ -124,8 +125,46 @@ class _HastyAdmissions:
     async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
         return await self._admissions.amend(edited, key=key)
 
+    async def move_chat(self, move: ChatMove) -> bool:
+        return await self._admissions.move_chat(move)
+
     async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
         return await self._admissions.finish_command(row, parts)
+
+
+class _DeafAdmissions:
+    """Does not hear that a chat has another id."""
+
+    def __init__(self, admissions: Admissions) -> None:
+        self._admissions = admissions
+
+    async def admit(
+        self, batch: Sequence[Admission], *, cursor: CursorMove | None = None
+    ) -> tuple[AdmitResult, ...]:
+        return await self._admissions.admit(batch, cursor=cursor)
+
+    async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
+        return await self._admissions.amend(edited, key=key)
+
+    async def move_chat(self, move: ChatMove) -> bool:
+        return bool(move.old)
+
+    async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
+        return await self._admissions.finish_command(row, parts)
+
+
+class _DeafOutbox:
+    """Does not hear where a part arrived."""
+
+    def __init__(self, outbox: Outbox) -> None:
+        self._outbox = outbox
+
+    async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
+        return await self._outbox.due(channels=channels, limit=limit)
+
+    async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
+        heard = replace(end, moved_to=None) if isinstance(end, Sent) else end
+        return await self._outbox.done(part, heard)
 
 
 def _unmarked(parts: Sequence[SendingPart]) -> tuple[SendingPart, ...]:
@@ -157,11 +196,21 @@ def overtakes_albums(ledger: OpenLedger) -> OpenLedger:
     return replace(Ports.of(ledger), admissions=_HastyAdmissions(ledger.admissions))
 
 
+def leaves_chats_behind(ledger: OpenLedger) -> OpenLedger:
+    """Takes a chat that has another id by now for a new one."""
+    return replace(
+        Ports.of(ledger),
+        admissions=_DeafAdmissions(ledger.admissions),
+        outbox=_DeafOutbox(ledger.outbox),
+    )
+
+
 SABOTEURS: Mapping[str, Sabotage] = MappingProxyType(
     {
         "replays_blindly": replays_blindly,
         "hides_repeats": hides_repeats,
         "overtakes_albums": overtakes_albums,
+        "leaves_chats_behind": leaves_chats_behind,
     }
 )
 """All of them by name."""

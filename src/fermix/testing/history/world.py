@@ -15,6 +15,11 @@ GUESTS_CHAT = ChatId("guest")
 CHATS = (OWNERS_CHAT, FRIENDS_CHAT, GUESTS_CHAT)
 
 
+def chat_at(address: ChatId) -> ChatId:
+    """The chat that has, or had, this id."""
+    return ChatId(address.partition("'")[0])
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Planned:
     """What a person is going to write."""
@@ -30,7 +35,7 @@ SENDERS = {OWNERS_CHAT: ("42",), FRIENDS_CHAT: ("42", "43"), GUESTS_CHAT: ("44",
 
 
 def plan(chance: Random) -> tuple[Planned, ...]:
-    """What people write in one history: texts, albums (others may write in between), and commands."""
+    """What people write in one history: texts, albums (others may write in between), commands; and moves."""
 
     def somebody(chat: ChatId, ask: Ask = Ask.TURN, album: str | None = None) -> Planned:
         return Planned(chat=chat, sender=chance.choice(SENDERS[chat]), ask=ask, album=album)
@@ -48,6 +53,8 @@ def plan(chance: Random) -> tuple[Planned, ...]:
             planned.append(somebody(OWNERS_CHAT, Ask.STOP))
         elif kind < 0.38:
             planned.append(somebody(chat, Ask.NEW))
+        elif kind < 0.43:
+            planned.append(somebody(chat, Ask.MOVE))
         else:
             planned.append(somebody(chat))
     return tuple(planned)
@@ -59,6 +66,7 @@ class Platform:
     def __init__(self, events: list[Event]) -> None:
         self._events = events
         self._said: list[Said] = []
+        self._addresses = {chat: chat for chat in CHATS}
         self._acknowledged = 0
 
     @property
@@ -72,12 +80,17 @@ class Platform:
         return self._acknowledged < len(self._said)
 
     def write(self, planned: Planned) -> None:
-        """A person writes."""
+        """A person writes, or a chat gets another id."""
         index = len(self._said)
+        address = self._addresses[planned.chat]
+        moved_to = ChatId(f"{planned.chat}'{index}") if planned.ask is Ask.MOVE else None
+        self._addresses[planned.chat] = moved_to or address
         said = Said(
             index=index,
             key=f"m{index}",
             chat=planned.chat,
+            address=address,
+            moved_to=moved_to,
             sender=planned.sender,
             ask=planned.ask,
             album=planned.album,
@@ -86,9 +99,15 @@ class Platform:
         self._events.append(said)
 
     def offered(self, chance: Random) -> tuple[Said, ...]:
-        """One poll. Once in a while it begins with what was acknowledged before."""
+        """One poll, up to a move. Once in a while it begins with what was acknowledged before."""
         first = max(self._acknowledged - (chance.random() < 0.05), 0)
-        return tuple(self._said[first : first + chance.randint(1, 4)])
+        offered = self._said[first : first + chance.randint(1, 4)]
+        moves = [number for number, said in enumerate(offered) if said.ask is Ask.MOVE]
+        return tuple(offered[: max(moves[0], 1)] if moves else offered)
+
+    def address_of(self, part: SendingPart) -> ChatId:
+        """The id that the chat of a part has now."""
+        return self._addresses[chat_at(part.target.chat)]
 
     def acknowledge(self, last: Said) -> None:
         """Offer nothing up to `last` any more."""
@@ -102,7 +121,7 @@ class Platform:
                 part=part.part,
                 turn=part.turn,
                 ordinal=part.ordinal,
-                chat=part.target.chat,
+                chat=chat_at(part.target.chat),
                 text=body.text,
             )
         )

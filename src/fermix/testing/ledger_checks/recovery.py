@@ -8,6 +8,7 @@ from fermix.domain import wording
 from fermix.domain.authorization import Trust
 from fermix.domain.delivery import TextPart
 from fermix.domain.history import MarkerEntry, UserEntry
+from fermix.domain.ids import PlatformMessageId
 from fermix.domain.recovery import MAX_ATTEMPTS, Repeat
 from fermix.domain.route import target_of
 from fermix.domain.turn import Outcome, TurnState
@@ -177,6 +178,26 @@ async def a_turn_that_kills_its_process_is_given_up(harness: LedgerHarness) -> N
         must_equal(keys([await claim_one(ledger)]), [["2"]], "what runs next")
 
 
+@proves()
+async def a_draft_of_a_turn_that_is_given_up_becomes_its_apology(harness: LedgerHarness) -> None:
+    """What ends a turn that was tried too often takes the place of its newest draft."""
+    for attempt in range(MAX_ATTEMPTS):
+        async with owned(harness) as ledger:
+            if attempt == 0:
+                await ask(ledger, "1")
+            await recover(ledger)
+            claimed = await claim_one(ledger)
+            await ledger.turns.begin_effect(effect(claimed, Repeat.ADOPT))
+            await ledger.turns.end_effect(
+                claimed.turn, generation=claimed.generation, step=0, outcome=f"draft {attempt}"
+            )
+            await harness.kill()
+    newest = PlatformMessageId(f"draft {MAX_ATTEMPTS - 1}")
+    async with owned(harness) as ledger:
+        (part,) = (await recover(ledger)).parts
+        must_equal(part.body, TextPart(text=wording.TRIED_TOO_OFTEN, draft=newest), "what is said")
+
+
 @proves("recovery.replays_without_effect")
 async def a_turn_without_effect_runs_again(harness: LedgerHarness) -> None:
     """A turn that did nothing outside is queued again at its place, and handed the drafts it had opened."""
@@ -258,6 +279,7 @@ CHECKS: tuple[LedgerCheck, ...] = (
     a_guest_is_asked_to_send_it_again,
     what_a_guest_did_elsewhere_waits_for_the_owner,
     a_turn_that_kills_its_process_is_given_up,
+    a_draft_of_a_turn_that_is_given_up_becomes_its_apology,
     a_turn_without_effect_runs_again,
     a_claim_lost_with_the_power_was_none,
     a_settled_turn_is_left_alone,

@@ -231,14 +231,16 @@ async def payloads_are_kept_for_failed_turns_only(harness: LedgerHarness) -> Non
 
 @proves()
 async def a_released_turn_goes_back_to_its_place(harness: LedgerHarness) -> None:
-    """A turn given back waits at its old place, and its attempt was none."""
+    """A turn given back waits at its old place, its attempt was none, and a draft of it is no effect."""
     async with owned(harness) as ledger:
         claimed = await asked_and_claimed(ledger)
         await ask(ledger, "2")
+        await ledger.turns.begin_effect(effect(claimed, Repeat.ADOPT))
+        await ledger.turns.end_effect(claimed.turn, generation=claimed.generation, step=0, outcome="draft")
         must_equal(await ledger.turns.release(claimed.turn, generation=claimed.generation), True, "release")
         must_equal((await ledger.queue.counts()).waiting, 2, "messages that wait")
         again = await claim_one(ledger)
-        must_equal((keys([again]), again.attempts), ([["1"]], 1), "the next claim")
+        must_equal((keys([again]), again.attempts, again.drafts), ([["1"]], 1, ("draft",)), "the next claim")
 
 
 @proves()

@@ -28,9 +28,10 @@ from fermix.domain.history import MarkerEntry, UserEntry
 from fermix.domain.ids import MessageRow, TurnId
 from fermix.domain.lane import ALBUM_MAX_PARTS, Placement, QueueLimits, collect_until, place
 from fermix.domain.message import InboundMessage
-from fermix.domain.route import origin_of
+from fermix.domain.route import ChatMove, origin_of
 from fermix.domain.turn import WAITING, MessageKind, Outcome, TurnState
 from fermix.testing.memory import commands
+from fermix.testing.memory.moving import move_chat
 from fermix.testing.memory.process import Process, Transaction
 from fermix.testing.memory.steps import move, remember
 from fermix.testing.memory.tables import LaneRow, MediaRow, StoredMessage, TurnRow
@@ -55,6 +56,10 @@ class MemoryAdmissions:
     async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
         """See `Admissions.amend`."""
         return await self._process.write(lambda tx: _amend(tx, edited, key), durable=True)
+
+    async def move_chat(self, move: ChatMove) -> bool:
+        """See `Admissions.move_chat`."""
+        return await self._process.write(lambda tx: move_chat(tx, move), durable=True)
 
     async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
         """See `Admissions.finish_command`."""
@@ -109,7 +114,7 @@ def _seen_before(tx: Transaction, message: InboundMessage) -> Duplicate | Confli
 
 
 def _admit_input(tx: Transaction, item: Input, limits: QueueLimits) -> Accepted | Full:
-    known = tx.tables.routes.get(item.route.key)
+    known = tx.tables.find_lane(item.route)
     placement = place(
         waiting_here=0 if known is None else tx.tables.waiting(known),
         waiting_in_all=tx.tables.waiting(),
@@ -196,7 +201,7 @@ def _insert(
         sender=message.sender.id or "",
         body=message,
         turn=turn,
-        target=None if isinstance(item, Context) else item.target,
+        target=None if isinstance(item, Context) else tx.tables.current_target(item.target),
     )
     return row
 

@@ -51,7 +51,7 @@ def perform(tx: Transaction, command: Command, *, row: MessageRow, lane: LaneRow
     parts = add_parts(tx, reply, target=command.target, notice=notice_of(row))
     if not parts:
         # The work may have withdrawn what held this target; then nobody else would start what is left of it.
-        oldest = start_next(tx, command.target.key)
+        oldest = start_next(tx, tx.tables.current_target(command.target).key)
         parts = () if oldest is None else (oldest,)
     return Performed(effect=effect, replies=len(reply), parts=parts)
 

@@ -7,8 +7,10 @@ from typing import assert_never
 from fermix.application.ports.outbox import DueParts, NotDelivered, PartEnd, SendingPart, Sent
 from fermix.domain.delivery import RetryAt
 from fermix.domain.ids import ChannelName, PartId
+from fermix.domain.route import ChatMove
 from fermix.domain.turn import PartState
 from fermix.testing.memory import parts
+from fermix.testing.memory.moving import move_chat
 from fermix.testing.memory.process import Process, Transaction
 from fermix.testing.memory.tables import PartRow
 
@@ -38,6 +40,11 @@ def _done(tx: Transaction, part: PartId, end: PartEnd) -> SendingPart | None:
     row = tx.tables.parts.get(part)
     if row is None:
         return None
+    if isinstance(end, Sent) and end.moved_to is not None:
+        place = row.target
+        move = ChatMove(channel=place.channel, account=place.account, old=place.chat, new=end.moved_to)
+        move_chat(tx, move)
+        row = tx.tables.parts[part]
     if row.state is PartState.WITHDRAWN:
         # It held the younger parts of its target while it was on its way; nobody else would let them go now.
         return parts.start_next(tx, row.target.key)

@@ -144,7 +144,8 @@ def _put_right(tx: Transaction, turn: TurnRow, found: _Found) -> None:
 def _end_and_tell(tx: Transaction, turn: TurnRow, text: str, outcome: Outcome) -> None:
     target = target_of_turn(tx.tables, turn.turn)
     interrupt(tx, turn, marker=wording.INTERRUPTED_MARKER, outcome=outcome)
-    add_waiting(tx, TextPart(text=text), target=target, turn=turn.turn)
+    draft = next(reversed(tx.tables.drafts_of(turn.turn)), None)
+    add_waiting(tx, TextPart(text=text, draft=draft), target=target, turn=turn.turn)
 
 
 def _effects(tables: Tables, turn: TurnRow) -> tuple[RecordedEffect, ...]:

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from fermix.application.ports.outbox import DueParts, SendingPart
-from fermix.domain.delivery import Part
+from fermix.domain.delivery import Part, for_another_chat
 from fermix.domain.ids import ChannelName, PartId, TurnId
 from fermix.domain.route import Target
 from fermix.domain.turn import PartState
@@ -22,7 +22,7 @@ def add_parts(
     notice: str | None = None,
 ) -> tuple[SendingPart, ...]:
     """Commit parts of a turn, or of a notice; returns the first, started, when nothing older is open."""
-    free = tx.tables.head_of(target.key) is None
+    free = tx.tables.head_of(tx.tables.current_target(target).key) is None
     first = 0 if turn is None else tx.tables.next_ordinal(turn)
     added = [
         _add(tx, part, target=target, turn=turn, ordinal=ordinal, notice=notice)
@@ -33,7 +33,7 @@ def add_parts(
 
 def add_effect_part(tx: Transaction, part: Part, *, target: Target, effect: EffectRow) -> SendingPart | None:
     """Commit a part sent in mid-turn, whose end writes the outcome of `effect`."""
-    free = tx.tables.head_of(target.key) is None
+    free = tx.tables.head_of(tx.tables.current_target(target).key) is None
     ordinal = tx.tables.next_ordinal(effect.turn)
     added = _add(tx, part, target=target, turn=effect.turn, ordinal=ordinal, notice=None)
     row = replace(tx.tables.parts[added], generation=effect.generation, step=effect.step)
@@ -109,14 +109,15 @@ def withdraw(tx: Transaction, turn: TurnId | None = None) -> None:
 def _add(
     tx: Transaction, part: Part, *, target: Target, turn: TurnId | None, ordinal: int, notice: str | None
 ) -> PartId:
+    place = tx.tables.current_target(target)
     number = PartId(tx.tables.next("part"))
     tx.tables.parts[number] = PartRow(
         part=number,
         turn=turn,
         ordinal=ordinal,
         notice=notice,
-        target=target,
-        body=part,
+        target=place,
+        body=part if place == target else for_another_chat(part),
         nonce=tx.ids.new(),
         state=PartState.PENDING,
         due_at=tx.now,

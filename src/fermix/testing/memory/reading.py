@@ -24,7 +24,7 @@ class MemoryConversations:
 
     async def lane_of(self, route: Route) -> LaneId | None:
         """See `Conversations.lane_of`."""
-        return await self._process.read(lambda tables: tables.routes.get(route.key))
+        return await self._process.read(lambda tables: tables.find_lane(route))
 
     async def summaries(self, *, limit: int = 100) -> tuple[ConversationSummary, ...]:
         """See `Conversations.summaries`."""

@@ -1,6 +1,6 @@
 """The rows of the in-memory ledger: frozen values in dictionaries, and questions about them by looking at all."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime
 from typing import Any
 
@@ -147,6 +147,15 @@ class EntryRow:
     entry: HistoryEntry
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveRow:
+    """A chat that has another id by now; `waiting`: some of its conversations are still to be joined."""
+
+    old: Route
+    new: Route
+    waiting: bool = False
+
+
 @dataclass(slots=True, kw_only=True)
 class Tables:
     """Everything the ledger remembers. Rows are replaced, never changed, so a shallow copy is a snapshot."""
@@ -161,6 +170,7 @@ class Tables:
     effects: dict[tuple[TurnId, Generation, int], EffectRow] = field(default_factory=dict)
     parts: dict[PartId, PartRow] = field(default_factory=dict)
     entries: dict[int, EntryRow] = field(default_factory=dict)
+    moves: dict[str, MoveRow] = field(default_factory=dict)
     cursors: dict[tuple[str, str], str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -181,6 +191,15 @@ class Tables:
         """The messages of a turn, in order of arrival."""
         return [message for message in self.messages.values() if message.turn == turn]
 
+    def drafts_of(self, turn: TurnId) -> tuple[PlatformMessageId, ...]:
+        """The drafts that claims of a turn have opened so far, the newest last."""
+        found = (
+            effect.outcome
+            for effect in self.effects.values()
+            if effect.turn == turn and effect.repeat is Repeat.ADOPT
+        )
+        return tuple(dict.fromkeys(PlatformMessageId(draft) for draft in found if draft is not None))
+
     def waiting(self, lane: LaneId | None = None) -> int:
         """How many messages wait, in one lane or in all."""
         turns = {
@@ -196,10 +215,26 @@ class Tables:
         waits = any(each.row in rows and each.prepared is None for each in self.media.values())
         return LaneTurn(turn=turn.turn, state=turn.state, media_waiting=waits)
 
+    def find_lane(self, route: Route) -> LaneId | None:
+        """The lane a route leads to, also when its chat has another id by now."""
+        known = self.routes.get(route.key)
+        return known if known is not None else self.routes.get(self.current_route(route).key)
+
+    def current_route(self, route: Route) -> Route:
+        """The route as its chat is called now."""
+        moved = self.moves.get(replace(route, thread=None).key)
+        return route if moved is None else replace(route, chat=moved.new.chat)
+
+    def current_target(self, target: Target) -> Target:
+        """The place as its chat is called now; one that has moved points at no message any more."""
+        moved = self.moves.get(replace(Route.parse(target.key), thread=None).key)
+        return target if moved is None else replace(target, chat=moved.new.chat, reply_to=None)
+
     def lane_of(self, route: Route) -> LaneRow:
         """The lane a route leads to; a new one when there is none."""
-        known = self.routes.get(route.key)
+        known = self.find_lane(route)
         if known is None:
+            route = self.current_route(route)
             known = LaneId(self.next("lane"))
             self.routes[route.key] = known
             self.lanes[known] = LaneRow(lane=known, route=route, generation=Generation(0))

@@ -18,6 +18,7 @@ from fermix.domain.ids import ChannelName, Generation, MessageRow, TurnId
 from fermix.domain.lane import claimable_head
 from fermix.domain.recovery import Repeat
 from fermix.domain.turn import WAITING, Outcome, TurnState
+from fermix.testing.memory.moving import finish_moves
 from fermix.testing.memory.parts import add_effect_part, add_parts, withdraw
 from fermix.testing.memory.process import Process, Transaction
 from fermix.testing.memory.steps import conclude, end_turn, interrupt, move
@@ -61,6 +62,7 @@ class MemoryTurns:
 
 
 def _claim(tx: Transaction, limit: int, channels: Collection[ChannelName]) -> Claims:
+    finish_moves(tx)
     for turn in list(tx.tables.turns.values()):
         due = turn.collect_until is not None and turn.collect_until <= tx.now
         if due and turn.channel in channels:
@@ -109,7 +111,7 @@ def _start(tx: Transaction, turn: TurnRow) -> ClaimedTurn:
         scope=turn.scope,
         awaited=turn.awaited,
         messages=tuple(_claimed_message(tx.tables, each) for each in tx.tables.messages_of(turn.turn)),
-        drafts=_drafts(tx.tables, turn.turn),
+        drafts=tx.tables.drafts_of(turn.turn),
     )
 
 
@@ -128,15 +130,6 @@ def _claimed_message(tables: Tables, message: StoredMessage) -> ClaimedMessage:
             if each.prepared is not None
         ),
     )
-
-
-def _drafts(tables: Tables, turn: TurnId) -> tuple[str, ...]:
-    outcomes = (
-        effect.outcome
-        for effect in tables.effects.values()
-        if effect.turn == turn and effect.repeat is Repeat.ADOPT
-    )
-    return tuple(dict.fromkeys(outcome for outcome in outcomes if outcome is not None))
 
 
 def _claimed(tx: Transaction, turn: TurnId, generation: Generation) -> TurnRow:
@@ -196,7 +189,8 @@ def _settle(tx: Transaction, settlement: Settlement) -> tuple[SendingPart, ...]:
 def _release(tx: Transaction, turn: TurnId, generation: Generation) -> bool:
     row = _claimed(tx, turn, generation)
     journalled = any(
-        effect.turn == turn and effect.generation == generation for effect in tx.tables.effects.values()
+        effect.turn == turn and effect.generation == generation and effect.repeat is not Repeat.ADOPT
+        for effect in tx.tables.effects.values()
     )
     if row.awaited or journalled:
         return False

@@ -29,6 +29,9 @@ class Inbox:
 
     def __init__(self, *verdicts: Verdict) -> None:
         self.messages: list[RawMessage] = []
+        self.taken: list[object] = []
+        self.moves: list[tuple[ChatId, ChatId]] = []
+        self.unread = 0
         self.lists = 0
         self._verdicts = deque(verdicts)
         self._changed = anyio.Event()
@@ -40,10 +43,22 @@ class Inbox:
     ) -> tuple[Verdict, ...]:
         self.lists += 1
         self.messages += [one.message for one in offered]
+        self.taken += [one.message["content"] for one in offered]
         self._changed.set()
         self._changed = anyio.Event()
         await self._door.wait()
-        return tuple(self._verdicts.popleft() if self._verdicts else Verdict.ACCEPTED for _ in offered)
+        return tuple(self._verdict() for _ in offered)
+
+    async def moved(self, *, old: ChatId, new: ChatId) -> Verdict:
+        self.moves.append((old, new))
+        self.taken.append((old, new))
+        return self._verdict()
+
+    def unreadable(self) -> None:
+        self.unread += 1
+
+    def _verdict(self) -> Verdict:
+        return self._verdicts.popleft() if self._verdicts else Verdict.ACCEPTED
 
     def shut(self) -> None:
         """Commit nothing from now on; what is offered waits."""
@@ -55,6 +70,12 @@ class Inbox:
             while len(self.messages) < count:
                 await self._changed.wait()
         return [one["content"] for one in self.messages]
+
+    async def until_offered_text(self, text: str) -> None:
+        """Wait until a message with this text was offered."""
+        with anyio.fail_after(SECONDS):
+            while text not in self.taken:
+                await self._changed.wait()
 
     async def until_heard(self, lists: int) -> None:
         """Wait until so many polls were answered."""

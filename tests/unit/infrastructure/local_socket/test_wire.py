@@ -1,5 +1,6 @@
 """Our values over the wire and back, and the client's light view of an `ask` held in step with the domain."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
@@ -10,11 +11,12 @@ from hypothesis import strategies as st
 from fermix.application.ports import control
 from fermix.domain import events
 from fermix.domain.failure import Failure, FailureKind
-from fermix.domain.ids import TurnId
+from fermix.domain.ids import ChannelName, TurnId, UserId
 from fermix.domain.turn import Outcome
 from fermix.infrastructure.local_socket import asking, wire
 from fermix.infrastructure.local_socket.fields import Malformed
 from fermix.infrastructure.local_socket.protocol import decode_line, encode_line
+from fermix.infrastructure.local_socket.refused_wire import decode_refused, encode_refused
 
 names = st.text(max_size=20)
 counts = st.integers(0, 10**9)
@@ -46,6 +48,7 @@ healths = st.builds(
             name=names,
             status=st.sampled_from(control.ChannelStatus),
             detail=st.none() | names,
+            unreadable=counts,
         ),
         max_size=3,
     ).map(tuple),
@@ -54,6 +57,13 @@ healths = st.builds(
 moments = st.datetimes(
     timezones=st.sampled_from([UTC, timezone(timedelta(hours=-3, minutes=-30))]),
     min_value=datetime(1970, 1, 1),  # noqa: DTZ001 - hypothesis adds the zone
+)
+refusals = st.builds(
+    control.RefusedSender,
+    at=moments,
+    channel=names.map(ChannelName),
+    sender_ids=st.lists(names.map(UserId), max_size=3).map(tuple),
+    reason=names,
 )
 statuses = st.builds(
     control.Status,
@@ -130,6 +140,27 @@ def test_health_arrives_as_it_left(health: control.Health) -> None:
 @given(statuses)
 def test_a_status_arrives_as_it_left(status: control.Status) -> None:
     assert wire.decode_status(over_the_wire(wire.encode_status(status))) == status
+
+
+def test_what_could_not_be_read_is_told_only_when_there_was_something() -> None:
+    readable = control.ChannelHealth(name="telegram", status=control.ChannelStatus.READY)
+    health = control.Health(
+        status=control.Readiness.READY, providers=(), channels=(readable, replace(readable, unreadable=3))
+    )
+    told = wire.encode_health(health)["channels"]
+    assert ["unreadable" in channel for channel in told] == [False, True]
+    assert told[1]["unreadable"] == 3
+
+
+@given(st.lists(refusals, max_size=5).map(tuple))
+def test_who_was_refused_arrives_in_its_order(senders: tuple[control.RefusedSender, ...]) -> None:
+    assert decode_refused(over_the_wire(encode_refused(senders))) == senders
+
+
+@pytest.mark.parametrize("wrong", [{}, {"senders": [{"at": "today"}]}, {"senders": ["9999"]}])
+def test_refusals_with_a_wrong_field_are_malformed(wrong: dict[str, Any]) -> None:
+    with pytest.raises(Malformed):
+        decode_refused(wrong)
 
 
 @given(questions)

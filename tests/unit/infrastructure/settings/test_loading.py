@@ -275,6 +275,7 @@ def test_an_unknown_key_is_named_with_its_line_and_the_nearest_right_one(
         ("fermix_web", "bind = 'example.com'", "must be an address of this machine"),
         ("sandbox", "allowed_roots = '/srv'", "must be a list, in square brackets"),
         ("sandbox", "mode = 'strikt'", 'did you mean "strict"?'),
+        ("sandbox.commands", "presets = ['all']", "may name ai_tools and dev_tools only"),
         ("sandbox.env.A", "source = 'command'", 'source = "command" needs a command'),
         ("sandbox.commands.a", "args = []", "is required"),
         ("mcp.servers.a", "args = []", "is required"),

@@ -45,7 +45,12 @@ def test_who_may_write_is_a_policy(key: str) -> None:
     assert find_key(("fermix_channels", "telegram", key)).is_policy
 
 
-@pytest.mark.parametrize("key", ["fermix_channels.telegram.enabled", "fermix_web.port", "sandbox.mode"])
+@pytest.mark.parametrize("key", ["mode", "allowed_roots", "blocked_roots", "env.allow", "commands.profile"])
+def test_the_sandbox_is_a_policy(key: str) -> None:
+    assert find_key(read_key(f"sandbox.{key}")).is_policy
+
+
+@pytest.mark.parametrize("key", ["fermix_channels.telegram.enabled", "fermix_web.port", "mcp.servers.x.cwd"])
 def test_everything_else_needs_a_restart(key: str) -> None:
     assert not find_key(read_key(key)).is_policy
 

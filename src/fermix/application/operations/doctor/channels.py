@@ -18,6 +18,7 @@ class ChannelFacts:
         missing: credential keys that are not set.
         kept_elsewhere: those of them that lie in a secret store which was not asked.
         served: whether this version has the channel.
+        drafts_in_vain: whether drafts are asked for that the channel cannot show.
     """
 
     name: str
@@ -27,6 +28,7 @@ class ChannelFacts:
     missing: tuple[str, ...] = ()
     kept_elsewhere: tuple[str, ...] = ()
     served: bool = True
+    drafts_in_vain: bool = False
 
 
 def judge_channels(channels: Sequence[ChannelFacts]) -> Finding:
@@ -66,14 +68,22 @@ def _judged(channel: ChannelFacts) -> tuple[RowStatus, str]:
     if absent:
         return RowStatus.FAIL, f"{channel.name}: misconfigured: {' and '.join(absent)} must be set"
     who = f"configured: {_people(channel)}"
-    if channel.kept_elsewhere:
-        keys = " and ".join(channel.kept_elsewhere)
-        return RowStatus.WARN, f"{channel.name}: {who}; {keys} is in a secret store that was not read"
-    if not channel.served:
-        return RowStatus.WARN, f"{channel.name}: {who}, but this version cannot serve it yet"
+    doubt = _doubt(channel)
+    if doubt is not None:
+        return RowStatus.WARN, f"{channel.name}: {who}{doubt}"
     if not channel.has_owner:
         return RowStatus.OK, f"{channel.name}: {who}; without an owner nobody may approve anything"
     return RowStatus.OK, f"{channel.name}: {who}"
+
+
+def _doubt(channel: ChannelFacts) -> str | None:
+    if channel.kept_elsewhere:
+        return f"; {' and '.join(channel.kept_elsewhere)} is in a secret store that was not read"
+    if channel.drafts_in_vain:
+        return '; it has no drafts, so streaming = "draft" does nothing'
+    if not channel.served:
+        return ", but this version cannot serve it yet"
+    return None
 
 
 def _people(channel: ChannelFacts) -> str:

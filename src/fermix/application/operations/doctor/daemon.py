@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
 from fermix.application.operations.doctor.report import Finding, fail, ok, skip, warn
-from fermix.application.ports.control import OwnerKind, Readiness, Status
+from fermix.application.ports.control import OwnerKind, Readiness, RefusedSender, Status
 
 _RESTART = "`fermix stop`, then start it again"
 
@@ -38,9 +38,14 @@ class SilentOwner:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnsweringOwner:
-    """The owner told how it stands."""
+    """The owner told how it stands.
+
+    Attributes:
+        refused: who was refused lately, the newest first; `None` when it does not tell.
+    """
 
     status: Status
+    refused: tuple[RefusedSender, ...] | None = None
 
 
 Owner: TypeAlias = NoOwner | HiddenOwner | SilentOwner | AnsweringOwner

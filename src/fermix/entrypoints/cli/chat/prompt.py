@@ -108,21 +108,25 @@ def ends_in_continuation(text: str) -> bool:
 
 
 class _Remembered(History):
-    """The history file as the prompt wants it; a file that cannot be used is told once."""
+    """The history file as the prompt wants it; a file that cannot be used is told once.
+
+    It is read here and not when the prompt asks for it: the prompt is shown by then, and a note would stand in it.
+    """
 
     def __init__(self, file: HistoryFile, note: Note) -> None:
         super().__init__()
         self._file = file
         self._note = note
         self._is_usable = True
+        self._earlier: list[str] = []
+        try:
+            self._earlier = self._file.read()
+        except OSError as error:
+            self._give_up(error)
 
     @override
     def load_history_strings(self) -> Iterable[str]:
-        try:
-            return list(reversed(self._file.read()))
-        except OSError as error:
-            self._give_up(error)
-            return []
+        return reversed(self._earlier)
 
     @override
     def store_string(self, string: str) -> None:

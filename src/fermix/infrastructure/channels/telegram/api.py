@@ -3,6 +3,7 @@
 import logging
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 
 import httpx
@@ -48,7 +49,7 @@ class BotApi:
         self, *, token: str, root: str, proxy: str | None = None, answer_seconds: float = READ_SECONDS
     ) -> None:
         self._answer_seconds = answer_seconds
-        tls = httpx.create_ssl_context()
+        tls = cache(httpx.create_ssl_context)
         self._polling = PooledRequest(connections=1, tls=tls, proxy=proxy)
         self._calling = PooledRequest(connections=MAX_CALLS, tls=tls, proxy=proxy)
         self._bot = _RawBot(
@@ -97,6 +98,9 @@ class BotApi:
             return await self._bot.do_api_request(method, api_kwargs=given, read_timeout=read_timeout)
         except (NotSent, NoAnswer, Refused):
             raise
+        except RecursionError as exc:
+            # The parser gave up on it; the error holds the answer's own words.
+            raise NoAnswer("an answer that is nested too deep") from exc
         except InvalidToken as exc:
             raise Refused(401, "") from exc
         except TelegramError as exc:

@@ -19,9 +19,10 @@ from fermix.application.ports.channel import (
 )
 from fermix.application.ports.clock import Clock
 from fermix.domain.commands import CommandSpec
-from fermix.domain.ids import AccountId, PlatformMessageId
+from fermix.domain.ids import AccountId, ChatId, PlatformMessageId
 from fermix.domain.splitting import TextUnit
 from fermix.infrastructure.channels.telegram.api import BotApi
+from fermix.infrastructure.channels.telegram.drafts import TelegramDrafts
 from fermix.infrastructure.channels.telegram.errors import (
     NoAnswer,
     NotSent,
@@ -89,6 +90,7 @@ class TelegramChannel:
         self._moves = Moves()
         self._position = Position()
         self._typing = TelegramTyping(api=api, moves=self._moves)
+        self._drafts = TelegramDrafts(api=api, moves=self._moves, pace=pace, clock=clock)
         self._menu_is_set = False
 
     async def __aenter__(self) -> Self:
@@ -113,6 +115,11 @@ class TelegramChannel:
     def typing(self) -> TelegramTyping:
         """Every chat of Telegram's can show that an answer is being written."""
         return self._typing
+
+    @property
+    def drafts(self) -> TelegramDrafts:
+        """A bot may change and remove what it has written, in every chat."""
+        return self._drafts
 
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:  # noqa: ARG002  # Telegram keeps the place
         """Listen until cancelled; see the `Channel` port."""
@@ -176,13 +183,16 @@ class TelegramChannel:
 
     async def _say(self, part: OutgoingPart, chat: str, text: RichText) -> Delivered:
         try:
-            sent = await self._api.call("sendMessage", **message(part, chat, text))
+            sent = await self._api.call("sendMessage", **message(part.target, chat, text))
         except Refused as exc:
             if exc.says_nothing_changed:
                 return Delivered()
             raise
         number = sent.get("message_id") if isinstance(sent, dict) else None
-        return Delivered(platform_id=None if number is None else PlatformMessageId(str(number)))
+        return Delivered(
+            platform_id=PlatformMessageId(str(number)) if type(number) is int else None,
+            moved_to=None if chat == part.target.chat else ChatId(chat),
+        )
 
     async def _introduce(self) -> OurBot:
         try:

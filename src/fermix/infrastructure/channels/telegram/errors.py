@@ -1,6 +1,7 @@
 """How a call can fail, and what that means for whoever made it."""
 
 import math
+import re
 from datetime import timedelta
 from typing import TypeAlias, assert_never
 
@@ -25,6 +26,9 @@ ANOTHER_POLLER = (
     "stop it, or give this one a bot of its own"
 )
 """What its owner reads of a 409."""
+
+_QUOTED = re.compile(r'"[^"]*("|$)')
+"""Where a description repeats words of the message that was refused."""
 
 DEFAULT_WAIT_SECONDS = 5
 LONGEST_WAIT_SECONDS = 24 * 3600
@@ -68,6 +72,11 @@ class Refused(TelegramError):
         return self.status == 400 and "message is not modified" in self.description.lower()
 
     @property
+    def says_it_is_gone(self) -> bool:
+        """A message to delete that is not there: done, as far as anybody can see."""
+        return self.status == 400 and "message to delete not found" in self.description.lower()
+
+    @property
     def is_about_entities(self) -> bool:
         """The formatting was not understood; the same text without it will be."""
         said = self.description.lower()
@@ -96,7 +105,7 @@ def read_refusal(status: int, body: bytes) -> Refused | NoAnswer:
     parameters = parameters if isinstance(parameters, dict) else {}
     return Refused(
         code if isinstance(code, int) and not isinstance(code, bool) else status,
-        str(answer.get("description", ""))[:300],
+        _QUOTED.sub('"…"', str(answer.get("description", "")))[:300],
         retry_after=_seconds(parameters.get("retry_after")),
         migrate_to=_whole(parameters.get("migrate_to_chat_id")),
     )
@@ -115,7 +124,8 @@ def _seconds(value: object) -> float | None:
 def send_error(exc: CallError) -> SendError:
     """What a failed send means for the part.
 
-    A refused token keeps the part, since its owner will mend that. Of a 5xx nobody knows whether the message was
+    A refused token keeps the part, since its owner will mend that. So does a refusal without Telegram's words: a
+    proxy in between turned the message away, and it never got there. Of a 5xx nobody knows whether the message was
     already on its way, but a 503 turns it away at the door.
     """
     match exc:
@@ -138,7 +148,9 @@ def _send_refusal(exc: Refused) -> SendError:
         return ChannelUnreachable("Telegram is not available (503)")
     if exc.status >= 500:
         return ChannelOutcomeUnknown(f"Telegram failed ({exc.status})")
-    return ChannelRejected(f"Telegram refused it: {exc.description or exc.status}")
+    if not exc.description:
+        return ChannelUnreachable(f"something before Telegram turned it away ({exc.status})")
+    return ChannelRejected(f"Telegram refused it: {exc.description}")
 
 
 def listen_error(exc: CallError) -> ChannelRateLimited | ChannelRejected | ChannelUnreachable:

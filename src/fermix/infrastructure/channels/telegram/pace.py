@@ -5,7 +5,7 @@ Source: https://core.telegram.org/bots/faq#my-bot-is-hitting-limits-how-do-i-avo
 """
 
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from fermix.infrastructure.channels.telegram.wire_out import is_group
@@ -78,6 +78,27 @@ class Pace:
         self._all.append(now)
         return 0.0
 
+    def take_spare(self, chat: str, *, now: float) -> float:
+        """As `take`, for what may just as well come later: enough places are left for messages.
+
+        In a group that is half of them; in a direct chat a draft is all that is written meanwhile.
+        """
+        if self._limits is None or chat in self._held:
+            return self.take(chat, now=now)
+        here = _half(self._limits.group) if is_group(chat) else self._limits.direct
+        wait = max(
+            _wait(self._chats.get(chat, deque()), here, now),
+            _wait(self._all, _half(self._limits.all_chats), now),
+        )
+        return wait if wait > 0 else self.take(chat, now=now)
+
+    def note(self, chat: str, *, now: float) -> None:
+        """Count something that leaves now whatever the limits say."""
+        if self._limits is not None:
+            times = self._chats.get(chat)
+            (self._remember(chat, now) if times is None else times).append(now)
+            self._all.append(now)
+
     def hold(self, chat: str, *, until: float) -> None:
         """The server asked to leave a chat alone until then."""
         if len(self._held) >= MAX_CHATS:
@@ -92,6 +113,10 @@ class Pace:
             }
         times = self._chats[chat] = deque()
         return times
+
+
+def _half(window: Window) -> Window:
+    return replace(window, messages=window.messages // 2)
 
 
 def _wait(times: _Times, window: Window, now: float) -> float:

@@ -1,7 +1,7 @@
 """Long polling: an update is acknowledged, by asking for the next one, only after the gateway has it on disk."""
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,10 +12,12 @@ from telegram.error import TelegramError
 
 from fermix.application.ports.channel import Inbox, Offered, Verdict
 from fermix.application.ports.clock import Clock
+from fermix.domain.ids import ChatId
 from fermix.domain.normalise import RawMessage
 from fermix.infrastructure.channels.telegram.api import BotApi
 from fermix.infrastructure.channels.telegram.errors import NoAnswer, NotSent, Refused, listen_error
-from fermix.infrastructure.channels.telegram.wire_in import Moved, OurBot, read_move, read_update
+from fermix.infrastructure.channels.telegram.moves import told_move
+from fermix.infrastructure.channels.telegram.wire_in import Moved, OurBot, read_update
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +37,9 @@ FIRST_PAUSE = timedelta(seconds=0.25)
 LONGEST_PAUSE = timedelta(seconds=30)
 """Between two polls while the gateway takes nothing."""
 
+_NUMBERS_END = 2**53
+"""Beyond it not every reader of JSON holds a number exactly; Telegram stays far below."""
+
 _NOT_TAKEN = frozenset({Verdict.FULL, Verdict.UNAVAILABLE})
 _ODD = (
     LookupError,
@@ -51,6 +56,12 @@ _ODD = (
 _log = logging.getLogger("fermix.telegram")
 
 
+def _is_numbered(update: Mapping[str, Any]) -> bool:
+    """Whether it says where it stands; a number that is no place must not become our offset."""
+    number = update.get("update_id")
+    return isinstance(number, int) and not isinstance(number, bool) and 0 < number < _NUMBERS_END
+
+
 @dataclass(slots=True)
 class Position:
     """How far the bot's updates were taken in this process; a new process is told by Telegram.
@@ -60,6 +71,16 @@ class Position:
     """
 
     next_update: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Reading:
+    """What an update holds: a message, the move of a chat, nothing for us, or nothing that can be read."""
+
+    update: int
+    message: RawMessage | None = None
+    move: Moved | None = None
+    odd: bool = False
 
 
 class Poller:
@@ -142,36 +163,63 @@ class Poller:
             raise NoAnswer("an answer that does not end") from exc
 
     async def _round(self, inbox: Inbox, updates: Sequence[dict[str, Any]]) -> None:
-        numbered = [update for update in updates if isinstance(update.get("update_id"), int)]
-        messages = [self._read(update) for update in numbered]
-        offered = [Offered(message=message) for message in messages if message is not None]
-        verdicts = iter(await inbox.accept(offered))
-        for update, message in zip(numbered, messages, strict=True):
-            if message is not None and next(verdicts) in _NOT_TAKEN:
+        """Hand over what came, in its order: a chat's move stands between what came before and after it."""
+        readings = [self._read(update) for update in updates if _is_numbered(update)]
+        if updates and not readings:
+            # They will come again at once, since nothing can be said to acknowledge them.
+            await self._rest()
+            return
+        while True:
+            moves = [number for number, reading in enumerate(readings) if reading.move is not None]
+            end = moves[0] if moves else len(readings)
+            if not await self._offer(inbox, readings[:end]):
                 await self._rest()
                 return
-            self._position.next_update = update["update_id"] + 1
+            if not moves:
+                break
+            if not await self._tell(inbox, readings[end]):
+                await self._rest()
+                return
+            readings = readings[end + 1 :]
         self._pause = FIRST_PAUSE
+
+    async def _offer(self, inbox: Inbox, readings: Sequence[_Reading]) -> bool:
+        """Offer messages as one list; whether all of them are taken."""
+        offered = [Offered(message=one.message) for one in readings if one.message is not None]
+        verdicts = iter(await inbox.accept(offered))
+        for reading in readings:
+            if reading.message is not None and next(verdicts) in _NOT_TAKEN:
+                return False
+            if reading.odd:
+                inbox.unreadable()
+            self._position.next_update = reading.update + 1
+        return True
+
+    async def _tell(self, inbox: Inbox, reading: _Reading) -> bool:
+        """Tell of a move; whether that is taken."""
+        if reading.move is not None:
+            self._moved(reading.move)
+            verdict = await inbox.moved(old=ChatId(reading.move.old), new=ChatId(reading.move.new))
+            if verdict in _NOT_TAKEN:
+                return False
+        self._position.next_update = reading.update + 1
+        return True
 
     async def _rest(self) -> None:
         _log.warning("telegram.waits_for_gateway", extra={"pause": self._pause.total_seconds()})
         await self._clock.sleep_until(self._clock.now() + self._pause)
         self._pause = min(self._pause * 2, LONGEST_PAUSE)
 
-    def _read(self, raw: dict[str, Any]) -> RawMessage | None:
+    def _read(self, raw: dict[str, Any]) -> _Reading:
+        number = raw["update_id"]
         try:
             update = Update.de_json(raw, None)
-            move = read_move(update)
-            message = read_update(update, self._us)
+            move = told_move(update)
+            message = None if move is not None else read_update(update, self._us)
         except _ODD as exc:
             # Neither the update nor what the error says of it: both may hold what people wrote.
-            _log.error(
-                "telegram.update_unreadable",
-                extra={"update": raw["update_id"], "error": type(exc).__name__},
-            )
-            return None
-        if move is not None:
-            self._moved(move)
-        if message is None:
-            _log.debug("telegram.update_passed", extra={"update": raw["update_id"]})
-        return message
+            _log.error("telegram.update_unreadable", extra={"update": number, "error": type(exc).__name__})
+            return _Reading(update=number, odd=True)
+        if message is None and move is None:
+            _log.debug("telegram.update_passed", extra={"update": number})
+        return _Reading(update=number, message=message, move=move)

@@ -2,6 +2,7 @@
 
 import json
 import ssl
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -10,6 +11,7 @@ from telegram.request import BaseRequest, RequestData
 from typing_extensions import override
 
 from fermix.infrastructure.channels.telegram.errors import NoAnswer, NotSent, read_refusal
+from fermix.infrastructure.http_client.transport import PooledTransport
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
@@ -28,15 +30,13 @@ class PooledRequest(BaseRequest):
     and nothing else.
     """
 
-    def __init__(self, *, connections: int, tls: ssl.SSLContext, proxy: str | None = None) -> None:
+    def __init__(
+        self, *, connections: int, tls: Callable[[], ssl.SSLContext], proxy: str | None = None
+    ) -> None:
         self._proxy = proxy
-        self._limits = httpx.Limits(
-            max_connections=connections,
-            max_keepalive_connections=connections,
-            keepalive_expiry=IDLE_SECONDS,
-        )
+        self._connections = connections
         self._tls = tls
-        self._transport: httpx.AsyncHTTPTransport | None = None
+        self._transport: httpx.AsyncBaseTransport | None = None
 
     @property
     @override
@@ -70,11 +70,15 @@ class PooledRequest(BaseRequest):
             connect=_seconds(connect_timeout, CONNECT_SECONDS),
             pool=_seconds(pool_timeout, POOL_SECONDS),
         )
+        try:
+            content = orjson.dumps(request_data.parameters if request_data else {})
+        except orjson.JSONEncodeError as exc:
+            raise NotSent(f"parameters that are no JSON: {exc}") from exc
         request = httpx.Request(
             method,
             url,
             headers={"User-Agent": self.USER_AGENT, "Content-Type": "application/json"},
-            content=orjson.dumps(request_data.parameters if request_data else {}),
+            content=content,
             extensions={"timeout": timeout.as_dict()},
         )
         status, body = await self._exchange(request)
@@ -96,6 +100,7 @@ class PooledRequest(BaseRequest):
         except (
             httpx.ConnectError,
             httpx.ConnectTimeout,
+            httpx.LocalProtocolError,
             httpx.PoolTimeout,
             httpx.ProxyError,
             httpx.UnsupportedProtocol,
@@ -115,11 +120,20 @@ class PooledRequest(BaseRequest):
             await response.aclose()
         return response.status_code, bytes(body)
 
-    def _open(self) -> httpx.AsyncHTTPTransport:
+    def _open(self) -> httpx.AsyncBaseTransport:
+        if self._transport is None and self._proxy is None:
+            self._transport = PooledTransport(
+                connections=self._connections, idle_seconds=IDLE_SECONDS, tls=self._tls
+            )
         if self._transport is None:
+            limits = httpx.Limits(
+                max_connections=self._connections,
+                max_keepalive_connections=self._connections,
+                keepalive_expiry=IDLE_SECONDS,
+            )
             try:
                 self._transport = httpx.AsyncHTTPTransport(
-                    verify=self._tls, limits=self._limits, proxy=self._proxy, trust_env=False
+                    verify=self._tls(), limits=limits, proxy=self._proxy, trust_env=False
                 )
             except (ImportError, ValueError, httpx.InvalidURL) as exc:
                 # The error's words are not passed on: the address of a proxy may hold a password.
@@ -139,5 +153,5 @@ def _loads(payload: bytes) -> object:
     try:
         # Half of a surrogate pair in one message must not take the whole answer with it.
         return json.loads(payload.decode("utf-8", "replace"))
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise NoAnswer("an answer that is no JSON") from exc

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 from telegram import (
     Message,
@@ -136,10 +137,10 @@ def _topic(message: Message) -> int | None:
 def _mentions(
     text: str, entities: Sequence[MessageEntity], us: OurBot
 ) -> Iterator[dict[str, str | int | bool]]:
-    for entity in entities:
-        if entity.type not in {"mention", "text_mention"}:
-            continue
-        start, end = _code_points(text, entity.offset), _code_points(text, entity.offset + entity.length)
+    named = [entity for entity in entities if entity.type in {"mention", "text_mention"}]
+    places = _code_points(text) if named else {}
+    for entity in named:
+        start, end = places.get(entity.offset), places.get(entity.offset + entity.length)
         if start is None or end is None or start >= end:
             continue
         if entity.type == "text_mention" and entity.user is not None:
@@ -149,18 +150,10 @@ def _mentions(
             yield {"id": name, "start": start, "end": end, "is_us": us.is_named(name)}
 
 
-def _code_points(text: str, offset: int) -> int | None:
-    """The character at an offset in UTF-16 units; `None` outside the text or inside a character."""
-    if offset < 0:
-        return None
-    if text.isascii():
-        return offset if offset <= len(text) else None
-    at = 0
-    for index, letter in enumerate(text):
-        if at >= offset:
-            return index if at == offset else None
-        at += 2 if letter > "\uffff" else 1
-    return len(text) if at == offset else None
+def _code_points(text: str) -> Mapping[int, int]:
+    """The characters by their offsets in UTF-16 units, and the end; offsets inside a character lead nowhere."""
+    before = accumulate((2 if letter > "\uffff" else 1 for letter in text), initial=0)
+    return {offset: index for index, offset in enumerate(before)}
 
 
 def _without_us(text: str, mentions: Sequence[Mapping[str, str | int | bool]]) -> str:

@@ -2,7 +2,6 @@
 
 import re
 
-from fermix.application.ports.channel import OutgoingPart
 from fermix.domain.commands import CommandSpec
 from fermix.domain.normalise import clean
 from fermix.domain.route import Target
@@ -15,6 +14,7 @@ MAX_TEXT = 4096
 
 MAX_COMMANDS = 100
 _MAX_DESCRIPTION = 256
+_MESSAGE_NUMBER = re.compile(r"[0-9]{1,18}")
 _MENU_NAME = re.compile(r"[a-z0-9_]{1,32}")
 
 
@@ -35,24 +35,29 @@ def place(target: Target, chat: str) -> dict[str, object]:
     return {"chat_id": chat, **thread}
 
 
-def message(part: OutgoingPart, chat: str, text: RichText) -> dict[str, object]:
-    """Parameters of `sendMessage`: in the part's topic, without previews of links.
+def message(target: Target, chat: str, text: RichText) -> dict[str, object]:
+    """Parameters of `sendMessage`: in the target's topic, without previews of links.
 
     In a group it points at the message that it answers; that one may be gone by now.
     """
-    parameters: dict[str, object] = {
-        **place(part.target, chat),
-        "text": text.text,
-        "link_preview_options": {"is_disabled": True},
-    }
-    if text.entities:
-        parameters["entities"] = [entity.as_json() for entity in text.entities]
-    if part.target.reply_to is not None and is_group(chat) and chat == part.target.chat:
+    parameters = {**place(target, chat), **_words(text)}
+    number = _MESSAGE_NUMBER.fullmatch(target.reply_to or "")
+    if number is not None and is_group(chat) and chat == target.chat:
         parameters["reply_parameters"] = {
-            "message_id": int(part.target.reply_to),
+            "message_id": int(number[0]),
             "allow_sending_without_reply": True,
         }
     return parameters
+
+
+def edit(chat: str, number: int, text: RichText) -> dict[str, object]:
+    """Parameters of `editMessageText`; what the message points at, and its topic, stay as they are."""
+    return {"chat_id": chat, "message_id": number, **_words(text)}
+
+
+def _words(text: RichText) -> dict[str, object]:
+    entities = {"entities": [entity.as_json() for entity in text.entities]} if text.entities else {}
+    return {"text": text.text, "link_preview_options": {"is_disabled": True}, **entities}
 
 
 def is_group(chat: str) -> bool:

@@ -23,9 +23,11 @@ from fermix.domain.delivery import Part
 from fermix.domain.ids import LaneId, MessageRow, TurnId
 from fermix.domain.lane import Placement, QueueLimits, place
 from fermix.domain.message import InboundMessage
-from fermix.domain.route import Target, origin_of
+from fermix.domain.route import ChatMove, Target, origin_of
 from fermix.domain.turn import MessageKind, Outcome, TurnState
 from fermix.infrastructure.persistence.sqlite import albums, codec, commands, edits
+from fermix.infrastructure.persistence.sqlite.moves import current_target
+from fermix.infrastructure.persistence.sqlite.moving import move_chat
 from fermix.infrastructure.persistence.sqlite.rows import find_lane, lane_of
 from fermix.infrastructure.persistence.sqlite.transaction import Transaction
 from fermix.infrastructure.persistence.sqlite.writer import Writer
@@ -48,6 +50,10 @@ class SqliteAdmissions:
     async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
         """See `Admissions.amend`."""
         return await self._writer.do(lambda tx: edits.amend(tx, edited, key=key), durable=True)
+
+    async def move_chat(self, move: ChatMove) -> bool:
+        """See `Admissions.move_chat`."""
+        return await self._writer.do(lambda tx: move_chat(tx, move), durable=True)
 
     async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
         """See `Admissions.finish_command`; a command that is done already gets no second reply."""
@@ -177,6 +183,7 @@ def _insert(
     turn: TurnId | None = None,
     target: Target | None = None,
 ) -> MessageRow:
+    place = None if target is None else current_target(tx, target)
     row = tx.insert(
         "INSERT INTO messages(origin, key, digest, lane, turn, kind, trust, sender, target, reply_to, body,"
         " epoch, received_at) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
@@ -188,8 +195,8 @@ def _insert(
         kind,
         trust,
         codec.storable(message.sender.id or ""),
-        None if target is None else target.key,
-        None if target is None else target.reply_to,
+        None if place is None else place.key,
+        None if place is None else place.reply_to,
         codec.encode_message(message),
         tx.epoch,
         tx.now,

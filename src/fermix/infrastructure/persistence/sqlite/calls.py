@@ -56,7 +56,7 @@ class CallQueue(Generic[S]):
         Raises:
             LedgerUnavailable: closed, or too many calls wait; nothing was queued.
         """
-        call = Call[S](work, durable=durable, exclusive=exclusive)
+        call: Call[S] = Call(work, durable=durable, exclusive=exclusive)
         with self._changed:
             if self._closed:
                 raise LedgerUnavailable("the ledger is closed")

@@ -7,8 +7,10 @@ import orjson
 from fermix.application.ports.turns import ClaimedMessage, ClaimedTurn, Claims, PreparedMedia
 from fermix.domain.ids import ChannelName, Generation, TurnId
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.moving import finish_moves
 from fermix.infrastructure.persistence.sqlite.rows import (
     StoredMessage,
+    drafts_of,
     known_turn,
     messages_of,
     route_of_lane,
@@ -38,6 +40,7 @@ def claim(tx: Transaction, *, limit: int, channels: Collection[ChannelName]) -> 
     When slots are scarce, lanes served least recently are chosen: one lane's long queue holds no other back.
     A lane has one head at most, and starting it changes no other lane, so one look finds all of them.
     """
+    finish_moves(tx)
     served = orjson.dumps(sorted(channels)).decode()
     tx.run(
         "UPDATE turns SET state='queued', collect_until=NULL"
@@ -81,7 +84,7 @@ def _start(tx: Transaction, head: TurnId) -> ClaimedTurn:
         scope=turn.scope,
         awaited=turn.awaited,
         messages=tuple(_claimed(tx, message) for message in stored),
-        drafts=_drafts(tx, turn.turn),
+        drafts=drafts_of(tx, turn.turn),
     )
 
 
@@ -102,12 +105,3 @@ def _claimed(rows: Rows, stored: StoredMessage) -> ClaimedMessage:
             )
         ),
     )
-
-
-def _drafts(rows: Rows, turn: TurnId) -> tuple[str, ...]:
-    found = rows.rows(
-        "SELECT outcome FROM effects WHERE turn=? AND repeat='adopt' AND outcome IS NOT NULL"
-        " ORDER BY generation, step",
-        turn,
-    )
-    return tuple(dict.fromkeys(draft for (draft,) in found))

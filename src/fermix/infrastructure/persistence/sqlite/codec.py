@@ -24,6 +24,8 @@ Json: TypeAlias = Any
 """Foreign until checked: what a column held."""
 
 _ROUTES_KEPT = 1024
+_ENTRIES_KEPT = 4096
+_LONGEST_KEPT = 1000
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -59,7 +61,8 @@ def decode_message(text: str) -> InboundMessage:
 
 def encode_part(part: Part) -> str:
     """The part as JSON, with its kind."""
-    return _dumps({"kind": "text", "text": part.text})
+    draft = {} if part.draft is None else {"draft": part.draft}
+    return _dumps({"kind": "text", "text": part.text, **draft})
 
 
 def decode_part(text: str) -> Part:
@@ -87,11 +90,20 @@ def encode_entry(entry: HistoryEntry) -> tuple[str, str]:
 
 
 def decode_entry(role: str, content: str) -> HistoryEntry:
-    """The entry that `encode_entry` wrote."""
+    """The entry that `encode_entry` wrote; a turn reads its whole history, most of which the last one read too."""
+    return (
+        _decode_entry(role, content) if len(content) > _LONGEST_KEPT else _decode_short_entry(role, content)
+    )
+
+
+def _decode_entry(role: str, content: str) -> HistoryEntry:
     shape = _ROLES.get(role)
     if shape is None:
         raise ValueError(f"unknown history role {role!r}")
     return _read(shape, _loads(content))
+
+
+_decode_short_entry = lru_cache(maxsize=_ENTRIES_KEPT)(_decode_entry)
 
 
 @lru_cache(maxsize=_ROUTES_KEPT)

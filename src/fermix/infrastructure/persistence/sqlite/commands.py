@@ -27,6 +27,7 @@ from fermix.domain.delivery import Part
 from fermix.domain.ids import LaneId, MessageRow
 from fermix.domain.turn import Outcome, TurnState
 from fermix.infrastructure.persistence.sqlite import codec, resolving
+from fermix.infrastructure.persistence.sqlite.moves import current_target
 from fermix.infrastructure.persistence.sqlite.parts import add_parts, start_next, withdraw_all_turns
 from fermix.infrastructure.persistence.sqlite.rows import count_messages, end_turn, interrupt, turns_where
 from fermix.infrastructure.persistence.sqlite.transaction import Transaction
@@ -51,7 +52,7 @@ def perform(tx: Transaction, command: Command, *, row: MessageRow, lane: LaneId)
     parts = add_parts(tx, reply, target=command.target, notice=notice_key(row))
     if not parts:
         # What held the target back may just have been withdrawn; then nobody else would start what follows.
-        oldest = start_next(tx, command.target.key)
+        oldest = start_next(tx, current_target(tx, command.target).key)
         parts = () if oldest is None else (oldest,)
     return Performed(effect=effect, replies=len(reply), parts=parts)
 

@@ -1,6 +1,7 @@
 """Opening the ledger's file: rights, identity, schema, and every pragma set alone and read back."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
@@ -131,11 +132,12 @@ def _identify(path: Path, connection: apsw.Connection) -> None:
 
 
 def _create_schema(connection: apsw.Connection) -> None:
-    if connection.pragma("user_version") == schema.SCHEMA_VERSION:
+    version = connection.pragma("user_version")
+    if version == schema.SCHEMA_VERSION:
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for statement in schema.STATEMENTS:
+        for statement in _statements_from(version):
             connection.execute(statement)
         connection.execute(f"PRAGMA application_id={schema.APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version={schema.SCHEMA_VERSION}")
@@ -144,6 +146,14 @@ def _create_schema(connection: apsw.Connection) -> None:
         if connection.in_transaction:
             connection.execute("ROLLBACK")
         raise
+
+
+def _statements_from(version: int) -> Iterator[str]:
+    if version == 0:
+        yield from schema.STATEMENTS
+    else:
+        for each in range(version, schema.SCHEMA_VERSION):
+            yield from schema.UPGRADES[each]
 
 
 def _translated(path: Path, error: apsw.Error) -> LedgerError:

@@ -74,6 +74,7 @@ def _summaries(rows: Rows, *, limit: int) -> tuple[ConversationSummary, ...]:
         " (SELECT state FROM turns t WHERE t.lane=l.lane AND t.state IN('started','unknown')), newest.at"
         " FROM lanes l LEFT JOIN (SELECT lane, max(message) AS message, max(received_at) AS at FROM messages"
         " GROUP BY lane) newest ON newest.lane=l.lane"
+        " WHERE EXISTS(SELECT 1 FROM routes r WHERE r.lane=l.lane)"
         " ORDER BY newest.message DESC NULLS LAST, l.lane DESC LIMIT ?",
         limit,
     )

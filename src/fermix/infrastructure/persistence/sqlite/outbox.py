@@ -5,8 +5,10 @@ from typing import assert_never
 
 from fermix.application.ports.outbox import DueParts, NotDelivered, PartEnd, SendingPart, Sent
 from fermix.domain.delivery import RetryAt
-from fermix.domain.ids import ChannelName, PartId
+from fermix.domain.ids import ChannelName, ChatId, PartId
+from fermix.domain.route import ChatMove
 from fermix.infrastructure.persistence.sqlite import codec, parts
+from fermix.infrastructure.persistence.sqlite.moving import move_chat
 from fermix.infrastructure.persistence.sqlite.transaction import Transaction
 from fermix.infrastructure.persistence.sqlite.writer import Writer
 
@@ -34,6 +36,8 @@ class SqliteOutbox:
 
 
 def _done(tx: Transaction, part: PartId, end: PartEnd) -> SendingPart | None:
+    if isinstance(end, Sent) and end.moved_to is not None:
+        _move(tx, part, end.moved_to)
     row = tx.row("SELECT state, target, generation FROM outbox WHERE part=?", part)
     if row is not None and row[0] == "withdrawn":
         # It held the younger parts of its target while it was on its way; nobody else would start them now.
@@ -65,6 +69,14 @@ def _done(tx: Transaction, part: PartId, end: PartEnd) -> SendingPart | None:
         case _:
             assert_never(end)
     return parts.start_next(tx, row[1])
+
+
+def _move(tx: Transaction, part: PartId, new: ChatId) -> None:
+    """The part arrived in another chat than its target named: the platform has moved that chat."""
+    found = tx.row("SELECT target FROM outbox WHERE part=?", part)
+    if found is not None:
+        place = codec.decode_route(found[0])
+        move_chat(tx, ChatMove(channel=place.channel, account=place.account, old=place.chat, new=new))
 
 
 def _end_effect(tx: Transaction, part: PartId, outcome: str) -> None:

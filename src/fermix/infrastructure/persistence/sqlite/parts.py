@@ -4,10 +4,11 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from fermix.application.ports.outbox import DueParts, SendingPart
-from fermix.domain.delivery import Part
+from fermix.domain.delivery import Part, for_another_chat
 from fermix.domain.ids import ChannelName, Generation, PartId, TurnId
 from fermix.domain.route import Target
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.moves import current_target
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows, Transaction
 
 
@@ -24,6 +25,8 @@ def add_parts(
     Returns:
         The first of them, now `sending`, when nothing older is open for the target; else nothing.
     """
+    if not parts:
+        return ()
     free = not _has_open(tx, target)
     first = 0
     if turn is not None:
@@ -39,7 +42,7 @@ def add_parts(
         )
         for ordinal, part in enumerate(parts, first)
     ]
-    return (_start(tx, added[0]),) if added and free else ()
+    return (_start(tx, added[0]),) if free else ()
 
 
 def add_effect_part(
@@ -114,8 +117,9 @@ def _pending_heads(rows: Rows, channels: Collection[ChannelName]) -> list[tuple[
 
 
 def _has_open(rows: Rows, target: Target) -> bool:
+    place = current_target(rows, target)
     return (
-        rows.row("SELECT 1 FROM outbox WHERE target=? AND state IN('pending','sending') LIMIT 1", target.key)
+        rows.row("SELECT 1 FROM outbox WHERE target=? AND state IN('pending','sending') LIMIT 1", place.key)
         is not None
     )
 
@@ -123,16 +127,17 @@ def _has_open(rows: Rows, target: Target) -> bool:
 def _insert(
     tx: Transaction, part: Part, *, target: Target, turn: TurnId | None, ordinal: int, notice: str | None
 ) -> PartId:
+    place = current_target(tx, target)
     row = tx.insert(
         "INSERT INTO outbox(turn, ordinal, notice, origin, target, reply_to, body, nonce, state, due_at,"
         " created_at) VALUES(?,?,?,?,?,?,?,?,'pending',?,?)",
         turn,
         ordinal,
         notice,
-        f"{target.channel}:{target.account}",
-        target.key,
-        target.reply_to,
-        codec.encode_part(part),
+        f"{place.channel}:{place.account}",
+        place.key,
+        place.reply_to,
+        codec.encode_part(part if place == target else for_another_chat(part)),
         tx.ids.new(),
         tx.now,
         tx.now,

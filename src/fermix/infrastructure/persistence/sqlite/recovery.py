@@ -17,6 +17,7 @@ from fermix.infrastructure.persistence.sqlite.commands import notice_key
 from fermix.infrastructure.persistence.sqlite.parts import add_notice, add_waiting, start_due
 from fermix.infrastructure.persistence.sqlite.rows import (
     TurnRow,
+    drafts_of,
     interrupt,
     messages_of,
     queue_again,
@@ -96,7 +97,8 @@ def _end_and_tell(
 ) -> None:
     target = messages_of(tx, turn.turn)[-1].target
     interrupt(tx, turn, marker=wording.INTERRUPTED_MARKER, outcome=outcome)
-    add_waiting(tx, TextPart(text=text), target=target, turn=turn.turn)
+    draft = next(reversed(drafts_of(tx, turn.turn)), None)
+    add_waiting(tx, TextPart(text=text, draft=draft), target=target, turn=turn.turn)
 
 
 def _trust(rows: Rows, turn: TurnRow) -> Trust:

@@ -6,11 +6,12 @@ from functools import lru_cache
 from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope
 from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
-from fermix.domain.ids import ChannelName, Epoch, Generation, LaneId, MessageRow, TurnId
+from fermix.domain.ids import ChannelName, Epoch, Generation, LaneId, MessageRow, PlatformMessageId, TurnId
 from fermix.domain.message import InboundMessage
 from fermix.domain.route import Route, Target
 from fermix.domain.turn import WAITING, Outcome, TurnState, may_settle
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.moves import current_route
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows, Transaction
 
 _SCOPES_KEPT = 64
@@ -111,8 +112,26 @@ def messages_of(rows: Rows, turn: TurnId) -> tuple[StoredMessage, ...]:
     )
 
 
+def drafts_of(rows: Rows, turn: TurnId) -> tuple[PlatformMessageId, ...]:
+    """The drafts that claims of a turn have opened so far, the newest last."""
+    found = rows.rows(
+        "SELECT outcome FROM effects WHERE turn=? AND repeat='adopt' AND outcome IS NOT NULL"
+        " ORDER BY generation, step",
+        turn,
+    )
+    return tuple(dict.fromkeys(PlatformMessageId(draft) for (draft,) in found))
+
+
 def find_lane(rows: Rows, route: Route) -> LaneId | None:
-    """The lane a route leads to."""
+    """The lane a route leads to, also when its chat has another id by now."""
+    lane = _lane_at(rows, route)
+    if lane is None:
+        now = current_route(rows, route)
+        lane = None if now == route else _lane_at(rows, now)
+    return lane
+
+
+def _lane_at(rows: Rows, route: Route) -> LaneId | None:
     found = rows.row("SELECT lane FROM routes WHERE route=?", route.key)
     return None if found is None else LaneId(found[0])
 
@@ -122,7 +141,7 @@ def lane_of(tx: Transaction, route: Route) -> LaneId:
     lane = find_lane(tx, route)
     if lane is None:
         lane = LaneId(tx.insert("INSERT INTO lanes(channel) VALUES(?)", route.channel))
-        tx.run("INSERT INTO routes(route, lane) VALUES(?,?)", route.key, lane)
+        tx.run("INSERT INTO routes(route, lane) VALUES(?,?)", current_route(tx, route).key, lane)
     return lane
 
 

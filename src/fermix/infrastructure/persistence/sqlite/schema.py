@@ -1,9 +1,19 @@
-"""The ledger's tables, version 1. Times are milliseconds since 1970 in UTC."""
+"""The ledger's tables, version 2. Times are milliseconds since 1970 in UTC."""
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 APPLICATION_ID = 0x46524D58
 """`FRMX`: tells a ledger from any other database."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+
+_MOVES = (
+    """CREATE TABLE moves(
+        old TEXT PRIMARY KEY, new TEXT NOT NULL, waiting INTEGER NOT NULL DEFAULT 0) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX moves_waiting ON moves(old) WHERE waiting=1",
+)
+"""Chats (routes without a thread) that have another id by now; `waiting`: conversations are still to be joined."""
 
 STATEMENTS = (
     """CREATE TABLE runtime(
@@ -68,4 +78,8 @@ STATEMENTS = (
     """CREATE TABLE receipts(
         principal TEXT NOT NULL, request TEXT NOT NULL, digest BLOB NOT NULL, result TEXT NOT NULL,
         created_at INTEGER NOT NULL, PRIMARY KEY(principal,request)) STRICT, WITHOUT ROWID""",
+    *_MOVES,
 )
+
+UPGRADES: Mapping[int, tuple[str, ...]] = MappingProxyType({1: _MOVES})
+"""By version: what makes the tables of the next one of them."""

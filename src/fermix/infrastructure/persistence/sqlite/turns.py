@@ -137,7 +137,9 @@ def _settle(tx: Transaction, settlement: Settlement) -> tuple[SendingPart, ...]:
 
 def _release(tx: Transaction, turn: TurnId, generation: Generation) -> bool:
     row = _claimed(tx, turn, generation)
-    journalled = tx.row("SELECT 1 FROM effects WHERE turn=? AND generation=? LIMIT 1", turn, generation)
+    journalled = tx.row(
+        "SELECT 1 FROM effects WHERE turn=? AND generation=? AND repeat<>'adopt' LIMIT 1", turn, generation
+    )
     if row.awaited or journalled is not None:
         return False
     queue_again(tx, row, attempts=row.attempts - 1)

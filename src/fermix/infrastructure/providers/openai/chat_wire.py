@@ -83,6 +83,8 @@ def _messages(request: ModelRequest, profile: ModelProfile) -> list[JsonObject]:
 
 
 def _answered(step: Answered, profile: ModelProfile) -> list[JsonObject]:
+    if not step.calls and step.provider_state is None:
+        return [{"role": "assistant", "content": step.text}]
     message: JsonObject = {"role": "assistant"}
     if step.text.strip() or not step.calls:
         message["content"] = step.text

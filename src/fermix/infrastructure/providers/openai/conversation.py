@@ -81,10 +81,13 @@ def _say(out: list[Step], text: str) -> None:
 
 def _answered(entry: AssistantEntry, results: list[ToolEntry], *, provider: str, tools: bool) -> Answered:
     own = entry.provider == provider
+    if not entry.calls or not tools:
+        state = entry.provider_state if own else None
+        return Answered(text=well_formed(entry.text), calls=(), results=(), provider_state=state)
     by_id = {result.call_id: result for result in reversed(results)}
     calls: list[CallRecord] = []
     answers: list[ToolEntry] = []
-    for call in entry.calls if tools else ():
+    for call in entry.calls:
         call_id = call.call_id if own else _neutral_id(call.call_id)
         name = _NAME.sub("_", call.name)[:64] or "unnamed"
         result = by_id.get(call.call_id) or ToolEntry(call_id=call.call_id, name=call.name, text=NO_RESULT)

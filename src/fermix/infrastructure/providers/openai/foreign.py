@@ -41,6 +41,8 @@ def as_index(value: object) -> int | None:
 
 def well_formed(text: str) -> str:
     """`text` as UTF-8 can carry it: half surrogate pairs become the replacement character."""
+    if text.isascii():
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

@@ -57,3 +57,12 @@ def test_the_worst_channel_counts_and_is_named_alone() -> None:
 
 def test_no_channel_is_no_fault() -> None:
     assert judge_channels([]).status is RowStatus.OK
+
+
+@pytest.mark.requirement("streaming.draft.needs_ability")
+def test_drafts_on_a_channel_that_has_none_are_warned_about() -> None:
+    finding = judge_channels([replace(WELL, drafts_in_vain=True)])
+    assert (finding.status, finding.sentence) == (RowStatus.WARN, "to be looked at: slack")
+    assert finding.details == (
+        'slack: configured: owner set, 2 allowed; it has no drafts, so streaming = "draft" does nothing',
+    )

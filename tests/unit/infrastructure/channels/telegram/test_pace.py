@@ -57,3 +57,38 @@ def test_no_window_ever_holds_more_than_it_may(gaps: list[float], chats: list[st
         window = TELEGRAM.group if chat.startswith("-") else TELEGRAM.direct
         for first, beyond in zip(times, times[window.messages :], strict=False):
             assert beyond - first >= window.seconds
+
+
+def test_drafts_in_a_group_leave_half_of_the_places_to_messages() -> None:
+    pace = Pace(TELEGRAM)
+    assert [pace.take_spare("-1", now=0.0) for _ in range(10)] == [0.0] * 10
+    assert pace.take_spare("-1", now=30.0) == 30.0
+    assert [pace.take("-1", now=31.0) for _ in range(10)] == [0.0] * 10
+    assert pace.take("-1", now=32.0) == 28.0
+
+
+def test_drafts_of_all_chats_leave_half_of_the_places_to_messages() -> None:
+    pace = Pace(TELEGRAM)
+    assert [pace.take_spare(str(chat), now=0.0) for chat in range(1, 16)] == [0.0] * 15
+    assert pace.take_spare("16", now=0.5) == 0.5
+    assert pace.take("16", now=0.5) == 0.0
+
+
+def test_a_direct_chat_takes_a_draft_once_a_second() -> None:
+    pace = Pace(TELEGRAM)
+    assert [pace.take_spare("1", now=float(second)) for second in range(20)] == [0.0] * 20
+
+
+def test_what_leaves_anyway_is_counted() -> None:
+    pace = Pace(TELEGRAM)
+    for _ in range(3):
+        pace.note("1", now=0.0)
+    assert pace.take("1", now=1.0) == 2.0
+    Pace(None).note("1", now=0.0)
+
+
+def test_a_wait_that_the_server_asked_for_holds_drafts_too() -> None:
+    pace = Pace(None)
+    pace.hold("1", until=5.0)
+    assert pace.take_spare("1", now=2.0) == 3.0
+    assert pace.take_spare("1", now=5.0) == 0.0

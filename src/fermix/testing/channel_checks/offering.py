@@ -1,42 +1,22 @@
-"""Checks of the way in: what people write arrives, in order, and is offered until it was taken."""
+"""Checks of the way in: messages are offered in order until they were taken, and acknowledged only then."""
+
+from collections import defaultdict
+from contextlib import suppress
 
 import anyio
 
 from fermix.application.ports.channel import Verdict
-from fermix.domain.ids import ChannelName
-from fermix.domain.message import InboundMessage
-from fermix.domain.normalise import Registration, normalise
-from fermix.testing.channel_checks.check import ChannelCheck, DirectedInbox, in_time, listening, proves
-from fermix.testing.channel_harness import ChannelHarness
-from fermix.testing.expectations import PromiseBroken, must_be, must_equal
-
-_SHORTLY_SECONDS = 0.05
-
-
-@proves()
-async def it_listens_until_it_is_cancelled(harness: ChannelHarness) -> None:
-    """Listening does not end by itself, ends when it is cancelled, and can begin again."""
-    async with harness.open() as opened:
-        for time in ("first", "second"):
-            with in_time(harness, "the end of listening"):
-                with anyio.move_on_after(_SHORTLY_SECONDS) as scope:
-                    await opened.channel.run(DirectedInbox(), cursor=None)
-                if not scope.cancelled_caught:
-                    raise PromiseBroken(f"listening for the {time} time: expected to go on, found an end")
-
-
-@proves()
-async def what_people_write_reaches_the_inbox(harness: ChannelHarness) -> None:
-    """A message comes with all that is required of one, and with a stable id of who wrote it."""
-    inbox = DirectedInbox()
-    async with harness.open() as opened, listening(opened.channel, inbox):
-        opened.far_side.user_writes("hello")
-        with in_time(harness, "a message"):
-            await inbox.was_offered(1)
-        registration = Registration(channel=ChannelName("tested"), account=opened.channel.account)
-        message = must_be(normalise(inbox.offered[0], registration), InboundMessage, "the message")
-    must_equal(message.text, "hello", "its text")
-    must_equal(message.sender.id is not None, True, "whether it says who wrote it")
+from fermix.testing.channel_checks.check import (
+    ChannelCheck,
+    DirectedInbox,
+    in_time,
+    inbound,
+    listening,
+    proves,
+)
+from fermix.testing.channel_harness import ChannelHarness, Fact
+from fermix.testing.checks import CannotArrange
+from fermix.testing.expectations import must_equal
 
 
 @proves()
@@ -82,6 +62,20 @@ async def what_was_not_taken_is_offered_again(harness: ChannelHarness) -> None:
 
 
 @proves()
+async def nothing_beside_a_message_that_was_not_taken_is_lost(harness: ChannelHarness) -> None:
+    """Of several messages the one that was not taken is offered again, whatever became of the others."""
+    inbox = DirectedInbox(Verdict.ACCEPTED, Verdict.UNAVAILABLE)
+    async with harness.open() as opened:
+        opened.far_side.user_writes("a", "b", "c")
+        async with listening(opened.channel, inbox):
+            with in_time(harness, "the second offer of the message that was not taken"):
+                await inbox.was_offered_text("b", times=2)
+            with in_time(harness, "all acknowledgements"):
+                await opened.far_side.acknowledges(3)
+    must_equal(inbox.texts.count("a"), 1, "offers of the message before it, which was taken")
+
+
+@proves()
 async def what_needs_no_turn_is_acknowledged(harness: ChannelHarness) -> None:
     """Duplicates, and what was answered, dropped or in conflict, are not offered again."""
     verdicts = (Verdict.DUPLICATE, Verdict.ANSWERED, Verdict.DROPPED, Verdict.CONFLICT)
@@ -91,14 +85,45 @@ async def what_needs_no_turn_is_acknowledged(harness: ChannelHarness) -> None:
             opened.far_side.user_writes(verdict)
             with in_time(harness, f"the acknowledgement of a message that is {verdict}"):
                 await opened.far_side.acknowledges(number)
-    must_equal([message.get("content") for message in inbox.offered], list(verdicts), "what was offered")
+    must_equal(inbox.texts, list(verdicts), "what was offered")
+
+
+@proves()
+async def a_message_keeps_its_key(harness: ChannelHarness) -> None:
+    """Offered again, by this process or the next one, a message has its old key; no other message has it.
+
+    That it is offered again is for other checks to see.
+    """
+    inbox, following = DirectedInbox(Verdict.UNAVAILABLE), DirectedInbox()
+    async with harness.open() as opened:
+        opened.far_side.user_writes("first")
+        async with listening(opened.channel, inbox):
+            with in_time(harness, "a message"):
+                await inbox.was_offered(1)
+            inbox.closes()
+            with anyio.move_on_after(harness.patience.total_seconds()):
+                await inbox.was_offered(2)
+        with suppress(CannotArrange):
+            opened.far_side.user_shows(Fact.GROUP)
+        opened.far_side.user_writes("second")
+        async with listening(opened.again(), following):
+            with in_time(harness, "the messages, for the next process"):
+                await following.was_offered_text("second")
+        keys = defaultdict[str, set[str]](set)
+        for raw in (*inbox.offered, *following.offered):
+            message = inbound(opened.channel, raw)
+            keys[message.text].add(message.key)
+    must_equal(
+        {text: len(some) for text, some in keys.items()}, dict.fromkeys(keys, 1), "keys of each message"
+    )
+    must_equal(len(set().union(*keys.values())), len(keys), "the number of different keys")
 
 
 CHECKS: tuple[ChannelCheck, ...] = (
-    it_listens_until_it_is_cancelled,
-    what_people_write_reaches_the_inbox,
     messages_arrive_in_their_order,
     it_acknowledges_after_the_inbox_and_not_before,
     what_was_not_taken_is_offered_again,
+    nothing_beside_a_message_that_was_not_taken_is_lost,
     what_needs_no_turn_is_acknowledged,
+    a_message_keeps_its_key,
 )

@@ -15,6 +15,7 @@ MOST_LINES = 400
 LAYERS = frozenset({"domain", "application", "infrastructure", "entrypoints", "testing"})
 INFRASTRUCTURE = frozenset(
     {
+        "blobs",
         "channels",
         "http",
         "http_client",

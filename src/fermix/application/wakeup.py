@@ -6,6 +6,8 @@ import anyio
 
 from fermix.application.ports.clock import Clock
 
+_SLACK_SECONDS = 1.0
+
 
 class Wakeup:
     """One waiter, any number of wakers; a wake while nobody waits is remembered."""
@@ -19,7 +21,7 @@ class Wakeup:
         self._news.set()
 
     async def wait(self, until: datetime | None) -> None:
-        """Return on the next `wake`, or at `until`."""
+        """Return on the next `wake`, or at `until`; or before, when the clock was set back meanwhile."""
         if not self._news.is_set():
             async with anyio.create_task_group() as either:
                 if until is not None:
@@ -30,5 +32,8 @@ class Wakeup:
             self._news = anyio.Event()
 
     async def _at(self, until: datetime, scope: anyio.CancelScope) -> None:
-        await self._clock.sleep_until(until)
+        # No longer than it takes from now: a clock that is set back meanwhile must not hold the waiter.
+        left = (until - self._clock.now()).total_seconds()
+        with anyio.move_on_after(max(left, 0.0) + _SLACK_SECONDS):
+            await self._clock.sleep_until(until)
         scope.cancel()

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-from fermix.domain.ids import ChannelName, UserId
+from fermix.domain.ids import ChannelName, UserId, trimmed
 from fermix.domain.sandbox import Sandbox
 from fermix.domain.trust import Trust as Trust  # noqa: PLC0414 - who asks about senders asks about trust too
 
@@ -98,13 +98,19 @@ class Policies:
 Decision: TypeAlias = Authorization | Denial
 
 
+def _identities(sender_ids: Iterable[UserId]) -> frozenset[UserId]:
+    """Who the sender is; what is nothing but blanks is nobody."""
+    return frozenset(UserId(trimmed(each)) for each in sender_ids if not each.isspace()) - {UserId("")}
+
+
 def authorise(channel: ChannelName, sender_ids: Iterable[UserId], policies: Policies) -> Decision:
     """Apply the six rules in their order: local, known, identified, owner, allowed, else denied.
 
     Args:
         channel: as stamped by the gateway, never as claimed by a payload.
         sender_ids: the sender's id and its aliases (a platform may know one person by several); empty when
-            the platform named nobody. Compared as trimmed strings.
+            the platform named nobody. Compared as trimmed strings, character by character: other digits, signs
+            and zeros in front make another id.
         policies: what is in force now.
     """
     if channel in LOCAL_CHANNELS:
@@ -114,7 +120,7 @@ def authorise(channel: ChannelName, sender_ids: Iterable[UserId], policies: Poli
     access = policies.channels.get(channel)
     if access is None:
         return Denial(kind=DenialKind.UNKNOWN_CHANNEL, reason="no such channel is configured")
-    ids = frozenset(UserId(i.strip()) for i in sender_ids) - {UserId("")}
+    ids = _identities(sender_ids)
     section = f"fermix_channels.{channel}"
     if not ids:
         return Denial(kind=DenialKind.UNAUTHORIZED, reason="the message names no sender")
@@ -158,5 +164,5 @@ def passes(
         return True
     if gate is Gate.STRICT_OPERATOR or access is None:
         return False
-    ids = frozenset(UserId(i.strip()) for i in sender_ids) - {UserId("")}
+    ids = _identities(sender_ids)
     return bool(ids & access.command_allowlist) or access.command_owner in ids

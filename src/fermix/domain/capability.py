@@ -20,6 +20,10 @@ class RiskClass(StrEnum):
     GUI_CONTROL = "gui_control"
 
 
+APPROVAL_CATEGORY = "approval"
+"""Capabilities that ask the owner something; work that was handed on has nobody to ask."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Capability:
     """Something the agent may do, without the code that does it.
@@ -101,7 +105,8 @@ class Scope:
     Attributes:
         trust: of the sender; `None` behaves like a guest.
         narrowing: every policy must allow a capability.
-        delegated: the work was handed on (sub-agent, background); screen control is never handed on.
+        delegated: the work was handed on (sub-agent, background); screen control and asking the owner for
+            approval are never handed on.
     """
 
     trust: Trust | None = None
@@ -114,7 +119,9 @@ class Scope:
             capability.risk is not RiskClass.READ_ONLY or capability.owner_data
         ):
             return False
-        if self.delegated and capability.risk is RiskClass.GUI_CONTROL:
+        if self.delegated and (
+            capability.risk is RiskClass.GUI_CONTROL or capability.category == APPROVAL_CATEGORY
+        ):
             return False
         return all(_allows(policy, capability) for policy in self.narrowing)
 
@@ -126,6 +133,12 @@ class Scope:
         """This scope with more policies, and with the lower of its trust and `trust`."""
         lower = Trust.OPERATOR if self.trust is trust is Trust.OPERATOR else Trust.GUEST
         return replace(self, trust=None if self.trust is None else lower, narrowing=self.narrowing + policies)
+
+    def within(self, other: "Scope") -> "Scope":
+        """What both scopes allow; a policy that both have is written once."""
+        added = tuple(policy for policy in other.narrowing if policy not in self.narrowing)
+        both = self.narrowed(*added, trust=other.trust)
+        return replace(both, delegated=self.delegated or other.delegated)
 
     def handed_on(self, *policies: Narrowing) -> "Scope":
         """The scope of work delegated by a turn of this one."""

@@ -38,13 +38,13 @@ ChatAdmission: TypeAlias = ForUs | ContextOnly | NotForUs
 def admit_chat(message: InboundMessage) -> ChatAdmission:
     """Decide whom an authorised sender's message is for.
 
-    Direct messages are always for us. In shared chats of Slack and Discord a mention is needed, inside a
-    thread as well; in those of the other channels every message of an allowed sender is for us. What other
-    bots write never is.
+    Direct messages are always for us, and so is a tap on a button of ours. In shared chats of Slack and Discord
+    a mention is needed, inside a thread as well; in those of the other channels every message of an allowed
+    sender is for us. What other bots write never is.
     """
     if message.sender.is_bot:
         return NotForUs(reason="written by a bot")
-    if message.chat.kind is ChatKind.DIRECT or message.channel not in NEEDS_MENTION:
+    if message.tap or message.chat.kind is ChatKind.DIRECT or message.channel not in NEEDS_MENTION:
         return ForUs()
     if not message.mentions_us:
         return NotForUs(reason="does not mention us")

@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import TypeAlias
+from enum import StrEnum
+from typing import TypeAlias, assert_never
 
+from fermix.domain.blob import BlobRef
 from fermix.domain.ids import PlatformMessageId
 
 MAX_COUNTED_ATTEMPTS = 3
@@ -16,6 +18,9 @@ which each send may have left costs no part."""
 GIVE_UP_AFTER = timedelta(hours=24)
 """How long a part that never left is tried, counted from its commit."""
 
+GONE_FOR = timedelta(hours=24)
+"""How long nothing is sent to a chat of which the platform said that it is gone, unless somebody writes there."""
+
 FIRST_PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(seconds=60)
 
@@ -27,29 +32,110 @@ ROOM_FOR_MARK = len(REPEAT_MARK) + 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Choice:
+    """A button under a prompt; a tap on it answers the prompt with `token`."""
+
+    label: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TextPart:
     """Text in the agent's Markdown; the channel renders it. Never empty.
 
     `draft` is a message that already shows some of it: the part is delivered by replacing that message's
     text. Where that cannot be done the draft is removed and the part sent as any other.
+
+    `choices` makes a prompt of it. A channel without buttons leaves them out: what can be typed in their place
+    stands in the text.
     """
 
     text: str
     draft: PlatformMessageId | None = None
+    choices: tuple[Choice, ...] = ()
 
 
-Part: TypeAlias = TextPart
-"""One outgoing message. Media, reactions and approval prompts will join the union."""
+class MediaKind(StrEnum):
+    """As what a file is shown."""
+
+    IMAGE = "image"
+    DOCUMENT = "document"
+    AUDIO = "audio"
+    VOICE = "voice"
+    VIDEO = "video"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaPart:
+    """A stored file, shown as `kind`.
+
+    Attributes:
+        file_name: a name that people may see; not a path.
+        caption: words that stand under it, in the agent's Markdown; may be empty.
+    """
+
+    kind: MediaKind
+    blob: BlobRef
+    file_name: str
+    mime_type: str = "application/octet-stream"
+    caption: str = ""
+
+    @property
+    def text(self) -> str:
+        """The words that its reader sees."""
+        return self.caption
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReactionPart:
+    """An emoji of ours on a message of the target's chat; it takes the place of the one we had put there.
+
+    Attributes:
+        emoji: spelt as the channel's `Reactions` say: a character, or a name where the platform has names.
+    """
+
+    message: PlatformMessageId
+    emoji: str
+
+    @property
+    def text(self) -> str:
+        """What its reader sees."""
+        return self.emoji
+
+
+Part: TypeAlias = TextPart | MediaPart | ReactionPart
+"""One outgoing message: text (also a prompt), a file, or a reaction."""
 
 
 def mark_repeated(part: Part) -> Part:
-    """The part with the mark that tells its reader that it may be a repeat."""
-    return replace(part, text=f"{REPEAT_MARK}\n{part.text}")
+    """The part with the mark that tells its reader that it may be a repeat.
+
+    A reaction that is put on a message again changes nothing, and needs none.
+    """
+    match part:
+        case TextPart(text=text):
+            return replace(part, text=f"{REPEAT_MARK}\n{text}")
+        case MediaPart(caption=caption):
+            return replace(part, caption=f"{REPEAT_MARK}\n{caption}" if caption else REPEAT_MARK)
+        case ReactionPart():
+            return part
+        case _:
+            assert_never(part)
+
+
+def draft_of(part: Part) -> PlatformMessageId | None:
+    """The message that shows some of the part already."""
+    return part.draft if isinstance(part, TextPart) else None
+
+
+def choices_of(part: Part) -> tuple[Choice, ...]:
+    """The buttons that belong under the part."""
+    return part.choices if isinstance(part, TextPart) else ()
 
 
 def for_another_chat(part: Part) -> Part:
     """The part without its draft, which lies in the chat that it was meant for at first."""
-    return replace(part, draft=None)
+    return replace(part, draft=None) if isinstance(part, TextPart) else part
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -47,6 +47,13 @@ class ToolFinished:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PromptShown:
+    """The owner is asked something; the turn does not wait for the answer. `text` is Markdown."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSettled:
     """The outcome is committed. `text` is the whole reply (answer or error sentence), possibly empty."""
 
@@ -70,7 +77,15 @@ class Gap:
 
 
 TurnEvent: TypeAlias = (
-    TurnStarted | TextDelta | StepStarted | ToolStarted | ToolFinished | TurnSettled | TurnCompleted | Gap
+    TurnStarted
+    | TextDelta
+    | StepStarted
+    | ToolStarted
+    | ToolFinished
+    | PromptShown
+    | TurnSettled
+    | TurnCompleted
+    | Gap
 )
 
 

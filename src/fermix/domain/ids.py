@@ -30,3 +30,13 @@ Epoch = NewType("Epoch", int)
 
 Generation = NewType("Generation", int)
 """Counts the claims of a lane; what a stopped or replaced turn writes later is refused."""
+
+_ASCII_SPACE = " \t\n\r\v\f"
+
+
+def trimmed(text: str) -> str:
+    """An id without the ASCII white space around it.
+
+    Other blanks (a no-break space, a zero-width one) are part of it, since two ids must not become one.
+    """
+    return text.strip(_ASCII_SPACE)

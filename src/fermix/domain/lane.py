@@ -6,10 +6,17 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from fermix.domain.ids import TurnId
+from fermix.domain.message import InboundMessage
 from fermix.domain.turn import ACTIVE, TurnState
 
 ALBUM_MAX_PARTS = 10
 """Telegram shows at most ten items in an album; the tenth ends the wait."""
+
+ALBUM_WAIT_AFTER_RESTART = timedelta(seconds=3)
+"""An album that a restart interrupted waits at least so long for the parts its platform now offers again."""
+
+ALBUM_MAX_OPEN = 200
+"""So many albums of one conversation are waited for at a time; a part of another one goes alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,3 +74,24 @@ def claimable_head(turns: Sequence[LaneTurn]) -> TurnId | None:
 def collect_until(now: datetime, *, debounce: timedelta, parts: int) -> datetime:
     """When an album of `parts` parts stops waiting; each part restarts the wait, the last one ends it."""
     return now if parts >= ALBUM_MAX_PARTS else now + debounce
+
+
+def may_open_album(*, open_here: int) -> bool:
+    """Whether a conversation with so many collecting albums may begin another."""
+    return open_here < ALBUM_MAX_OPEN
+
+
+def album_order(messages: Sequence[InboundMessage | None]) -> tuple[int, ...]:
+    """The order in which the messages of one turn are read, as places in what is given.
+
+    The parts of an album are read as their platform numbers them, or else by its time: they may arrive in
+    another order (uploaded side by side, offered again after a refusal). All else keeps the order of arrival.
+    """
+    arrived = range(len(messages))
+    parts = [message for message in messages if message is not None and message.album is not None]
+    if len(parts) < len(messages) or len({part.album for part in parts}) != 1:
+        return tuple(arrived)
+    if all(part.id.isascii() and part.id.isdigit() for part in parts):
+        return tuple(sorted(arrived, key=lambda place: int(parts[place].id)))
+    times = [part.sent_at for part in parts if part.sent_at is not None]
+    return tuple(sorted(arrived, key=times.__getitem__) if len(times) == len(parts) else arrived)

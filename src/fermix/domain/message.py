@@ -141,6 +141,7 @@ class InboundMessage:
         edited_at: set on an edit of an earlier message.
         request_cwd: the folder the local command line was run in; never set by a remote channel.
         request_model: the model the local command line asked for; never set by a remote channel.
+        tap: a button was tapped, and `text` is what that stands for; `id` is the message the button is under.
     """
 
     key: str
@@ -163,6 +164,7 @@ class InboundMessage:
     edited_at: datetime | None = None
     request_cwd: PurePath | None = None
     request_model: str | None = None
+    tap: bool = False
 
     @property
     def thread_scope(self) -> ThreadScope:

@@ -9,7 +9,15 @@ from pathlib import PurePath
 from typing import TypeAlias, TypedDict, TypeVar
 from urllib.parse import quote
 
-from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, ThreadId, UserId
+from fermix.domain.ids import (
+    AccountId,
+    ChannelName,
+    ChatId,
+    PlatformMessageId,
+    ThreadId,
+    UserId,
+    trimmed,
+)
 from fermix.domain.message import (
     Attachment,
     AttachmentKind,
@@ -74,6 +82,7 @@ class RawMessage(TypedDict, total=False):
     edited_at: datetime | None
     request_cwd: str | None
     request_model: str | None
+    tap: bool
     metadata: Mapping[str, object]
 
 
@@ -89,6 +98,11 @@ class Registration:
     channel: ChannelName
     account: AccountId
     local: bool = False
+
+    @property
+    def origin(self) -> str:
+        """The name space of its messages' keys, and of its cursor; as `route.origin_of` says of a message."""
+        return f"{self.channel}:{self.account}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,8 +129,8 @@ def _id(value: object) -> str | None:
         return None
     if isinstance(value, int) and value.bit_length() > 3 * MAX_ID:
         return None
-    text = clean(str(value)).strip()
-    return text if 0 < len(text) <= MAX_ID else None
+    text = trimmed(clean(str(value)))
+    return text if len(text) <= MAX_ID and text and not text.isspace() else None
 
 
 def _list(value: object) -> Sequence[object]:
@@ -259,4 +273,5 @@ def normalise(raw: Mapping[str, object] | RawMessage, registration: Registration
         edited_at=_instant(raw.get("edited_at")),
         request_cwd=None if folder is None else PurePath(folder),
         request_model=None if model is None else model.strip(),
+        tap=raw.get("tap") is True,
     )

@@ -101,6 +101,18 @@ def split(text: str, *, limit: int, unit: TextUnit = TextUnit.CODE_POINTS) -> tu
     return tuple(pieces)
 
 
+def split_off(text: str, *, limit: int, unit: TextUnit = TextUnit.CODE_POINTS) -> tuple[str, str]:
+    """The first piece that `split` would give, and what follows it; a code block that was cut is opened again.
+
+    Raises:
+        ValueError: the limit is below 64.
+    """
+    if limit < 64:
+        raise ValueError("a limit under 64 leaves no room for fences")
+    piece, rest, fence = _take(text.rstrip(), None, limit, unit)
+    return piece, rest if fence is None or not rest.strip() else fence.reopening(limit) + rest
+
+
 def _take(rest: str, fence: _Fence | None, limit: int, unit: TextUnit) -> tuple[str, str, _Fence | None]:
     """One piece from the front of `rest`, what is left, and the code block that is open there."""
     opening = "" if fence is None else fence.reopening(limit)

@@ -7,6 +7,7 @@ from types import MappingProxyType
 from fermix.domain.failure import Failure, FailureKind
 
 LOOKS_EMPTY = "Your message looks empty — send some text or media I can read."
+CANNOT_READ_MEDIA = "I cannot read pictures and voice yet — please tell me in words what you need."
 RESTARTING = "I'm restarting — please send your message again in a moment."
 DISK_FULL = "My disk is full, so I could not take your message. Please send it again when there is space."
 NOT_STORED = "I cannot write anything down just now. Please send your message again in a moment."
@@ -58,10 +59,6 @@ COMMAND_TAKEN_BEFORE = (
 )
 NEEDS_OWNER = "Only the owner may use this command."
 NO_SANDBOX = "There is nothing here that the agent could reach."
-SANDBOX_CHANGES_ELSEWHERE = (
-    "The sandbox is changed on the machine itself: `fermix sandbox mode`, `fermix grant path`, "
-    "`fermix revoke path`, or `fermix config set`. /sandbox shows how it stands."
-)
 
 
 NOTHING_TO_DISCARD = "No lost request waits to be discarded."

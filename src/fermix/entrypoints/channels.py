@@ -1,17 +1,15 @@
 """Which channels this process serves, by what doors their messages come in, and how they stand at the start."""
 
 import logging
-import os
 from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import replace
 from datetime import timedelta
-from importlib.util import find_spec
-from pathlib import Path
 
-from fermix.application.commands.registry import COMMANDS
 from fermix.application.gateway.serve import Served
 from fermix.application.gateway.stages import Door
 from fermix.application.operations.ask import CLI_CHANNEL, CLI_DOOR
+from fermix.application.ports.admissions import LISTENING
 from fermix.application.ports.channel import Channel, ChannelFeatures
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.control import (
@@ -21,97 +19,51 @@ from fermix.application.ports.control import (
     ProviderHealth,
     Readiness,
 )
+from fermix.application.ports.conversations import QueueView
 from fermix.application.ports.models import Models
 from fermix.domain import wording
 from fermix.domain.authorization import LOCAL_CHANNELS
 from fermix.domain.ids import ChannelName
 from fermix.domain.normalise import Registration
 from fermix.domain.streaming.mode import StreamingMode
+from fermix.domain.transport import is_started, transport_named
+from fermix.entrypoints.messengers import BUILDERS, ChannelBuilder, missing_library
 from fermix.entrypoints.surroundings import Surroundings
-from fermix.infrastructure.local_socket.place import UnsafeFolder, make_private
 from fermix.infrastructure.settings.channels import ChannelSettings
 from fermix.infrastructure.settings.choice import ProviderChoiceError, choose_provider
 from fermix.infrastructure.settings.model import Settings
 
 _log = logging.getLogger("fermix.channels")
 
-ChannelBuilder = Callable[[Settings, Clock, Surroundings], Channel | None]
-"""Makes a channel from the settings, importing its library inside; `None` while it lacks a credential."""
-
 NOBODY_MAY_WRITE = "nobody may write: set owner_user_id or its allowlist"
-
-OFFICIAL_TELEGRAM = "https://api.telegram.org"
-
-
-def _telegram(settings: Settings, clock: Clock, around: Surroundings) -> Channel | None:
-    own = settings.channels.telegram
-    if own.bot_token is None:
-        return None
-    from fermix.infrastructure.channels.telegram import (  # noqa: PLC0415 - imports its library
-        api,
-        channel,
-        pace,
-        token_lock,
-    )
-
-    token, folder = own.bot_token.get_secret_value(), _lock_folder(around)
-    # A server of one's own passes on what Telegram refuses; how fast it takes messages it says itself.
-    limits = pace.TELEGRAM if own.api_base_url == OFFICIAL_TELEGRAM else None
-    return channel.TelegramChannel(
-        api=api.BotApi(token=token, root=own.api_base_url, proxy=around.proxy_for(own.api_base_url)),
-        account=channel.account_of(token),
-        commands=COMMANDS,
-        pace=pace.Pace(limits),
-        clock=clock,
-        listening=channel.Listening(
-            lock=token_lock.lock_of(token, folder=folder, home=around.home) if folder else None
-        ),
-    )
-
-
-def _lock_folder(around: Surroundings) -> Path | None:
-    """The private folder for locks, or nothing where there can be none: then nobody looks for other homes."""
-    try:
-        make_private(around.runtime_folder, os.getuid())
-    except UnsafeFolder as exc:
-        _log.warning("channel.no_lock", extra={"cause": str(exc)})
-        return None
-    return around.runtime_folder
-
-
-BUILDERS: Mapping[str, ChannelBuilder] = {"telegram": _telegram}
-"""One registration per messenger. A messenger that is not here is not part of this version."""
-
-WITH_DRAFTS = frozenset({"telegram"})
-"""Messengers whose channel can show drafts, for whoever must know without loading one."""
-
-LIBRARIES: Mapping[str, str] = {"telegram": "telegram"}
-"""The module that a messenger needs and that an extra of its own name installs."""
-
-
-def missing_library(name: str) -> str | None:
-    """The command that installs what a messenger needs; `None` when it is there."""
-    module = LIBRARIES.get(name)
-    return f"pip install 'fermix-agent[{name}]'" if module and find_spec(module) is None else None
 
 
 def channels_of(
-    settings: Settings, kind: OwnerKind, clock: Clock, around: Surroundings
+    settings: Settings,
+    kind: OwnerKind,
+    clock: Clock,
+    around: Surroundings,
+    *,
+    builders: Mapping[str, ChannelBuilder] = BUILDERS,
 ) -> Mapping[ChannelName, Channel]:
     """The remote channels to serve: enabled, with credential, and with somebody who may write.
 
-    An owner that answers in-process serves none: their messages wait for the daemon.
+    Only a webhook is served while nobody may write; whoever writes is refused. An owner that answers
+    in-process serves none: their messages wait for the daemon.
     """
     if kind is OwnerKind.IN_PROCESS:
         return {}
     channels: dict[ChannelName, Channel] = {}
     for name, own in settings.channels.by_name().items():
-        builder = BUILDERS.get(name)
-        if builder is None or not own.enabled or missing_library(name):
+        if not own.enabled:
             continue
-        if not own.has_access:
+        transport = transport_named(getattr(own, "mode", None))
+        if not is_started(transport, somebody_may_write=own.has_access):
             if own.model_fields_set:
                 _log.warning("channel.not_started", extra={"channel": name, "cause": NOBODY_MAY_WRITE})
+            continue
+        builder = builders.get(name)
+        if builder is None or missing_library(name):
             continue
         channel = builder(settings, clock, around)
         if channel is not None:
@@ -155,6 +107,20 @@ def door_of(name: ChannelName, channel: Channel, settings: Settings) -> Door:
     )
 
 
+async def with_cursors(
+    served: Mapping[ChannelName, Served], queue: QueueView
+) -> Mapping[ChannelName, Served]:
+    """The channels, each to go on from where it had read when the last process ended.
+
+    Raises:
+        LedgerError: the ledger cannot be read.
+    """
+    return {
+        name: replace(one, cursor=await queue.cursor(origin=one.door.registration.origin, scope=LISTENING))
+        for name, one in served.items()
+    }
+
+
 def features_of(served: Mapping[ChannelName, Served]) -> Mapping[ChannelName, ChannelFeatures]:
     """What each served channel can carry."""
     return {name: one.door.features for name, one in served.items()}
@@ -168,11 +134,11 @@ def streaming_modes(settings: Settings) -> Mapping[ChannelName, StreamingMode]:
 
 
 def enabled_in_file(settings: Settings) -> frozenset[str]:
-    """The channels that the owner enabled in so many words (Telegram is enabled by default)."""
+    """The channels that the owner asked for: enabled in so many words, or by default and given a bot's token."""
     return frozenset(
         name
         for name, own in settings.channels.by_name().items()
-        if own.enabled and "enabled" in own.model_fields_set
+        if own.enabled and ("enabled" in own.model_fields_set or getattr(own, "bot_token", None) is not None)
     )
 
 
@@ -186,9 +152,9 @@ def initial_health(settings: Settings, served: Mapping[ChannelName, Served]) -> 
 def _health(name: str, own: ChannelSettings, is_served: bool) -> ChannelHealth:
     if not own.enabled:
         return ChannelHealth(name=name, status=ChannelStatus.DISABLED)
-    if is_served:
+    if is_served and own.has_access:
         return ChannelHealth(name=name, status=ChannelStatus.READY)
-    if name not in BUILDERS:
+    if not is_served and name not in BUILDERS:
         detail = "this version cannot serve it yet"
     elif not own.has_access:
         detail = NOBODY_MAY_WRITE

@@ -1,7 +1,9 @@
 """Who is made of what. Builds objects; opens and closes nothing."""
 
-from collections.abc import Mapping
+import secrets
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
+from functools import partial
 from typing import TypeVar
 
 from dependency_injector import containers, providers
@@ -9,29 +11,38 @@ from dependency_injector import containers, providers
 from fermix.application.agent.loop import AgentLoop
 from fermix.application.agent.prompt import Persona
 from fermix.application.agent.toolbox import Toolbox
+from fermix.application.commands.approving import CarryOutApprovals
+from fermix.application.commands.desk import ApprovalDesk
 from fermix.application.delivery.deliverer import Deliverer
 from fermix.application.gateway.dispatcher import Dispatcher, turn_slots
+from fermix.application.gateway.files import SweepFiles
 from fermix.application.gateway.gateway import Gateway
 from fermix.application.gateway.health import HealthBoard
 from fermix.application.gateway.serve import Core, Served, ServeSettings
 from fermix.application.operations.ask import Ask
 from fermix.application.operations.control import Operations
 from fermix.application.operations.lanes import Lanes
-from fermix.application.ports.channel import Channel
+from fermix.application.ports.blobs import Blobs
+from fermix.application.ports.channel import Channel, buttons_of
 from fermix.application.ports.clock import Clock, Ids
-from fermix.application.ports.control import Identity
+from fermix.application.ports.control import Identity, OwnerKind
 from fermix.application.ports.lane_control import LaneControl
 from fermix.application.ports.local_clients import LocalClients
 from fermix.application.ports.models import Models
 from fermix.application.ports.ownership import Retention
 from fermix.application.ports.policies import PolicySource
 from fermix.application.ports.sandbox import SandboxSource
+from fermix.application.ports.telemetry import Telemetry
+from fermix.application.ports.tools import Tool
 from fermix.application.ports.workspace import Workspace
+from fermix.application.turns.access import OfferAccess, Sandboxed
 from fermix.application.turns.events import TurnEvents
+from fermix.application.turns.measuring import stream_observer
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
 from fermix.application.turns.streaming import StreamReplies
 from fermix.application.turns.typing import ShowTyping
+from fermix.domain.approvals import TOKEN_BYTES
 from fermix.domain.ids import ChannelName
 from fermix.entrypoints.channels import (
     channels_of,
@@ -52,6 +63,9 @@ from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.policies import SettingsPolicies
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.infrastructure.system.ids import Uuids
+from fermix.infrastructure.telemetry.metrics import Metrics
+from fermix.infrastructure.telemetry.reporter import Reporter
+from fermix.infrastructure.telemetry.traces import TraceWriter
 from fermix.infrastructure.tools.registry import built_in_tools
 
 _T = TypeVar("_T")
@@ -106,12 +120,16 @@ class Container(containers.DeclarativeContainer):
     ledger = providers.Dependency(instance_of=SqliteLedger)
     identity = providers.Dependency(instance_of=Identity)
     surroundings = providers.Dependency(instance_of=Surroundings)
+    blobs: providers.Provider[Blobs] = providers.Dependency()
     environ: providers.Provider[Mapping[str, str]] = providers.Dependency()
     models: providers.Provider[Models] = providers.Dependency()
     workspace: providers.Provider[Workspace] = providers.Dependency()
+    traces = providers.Dependency(instance_of=TraceWriter)
 
     clock: providers.Provider[Clock] = providers.Singleton(SystemClock)
     ids: providers.Provider[Ids] = providers.Singleton(Uuids)
+    reporter: providers.Provider[Reporter] = providers.Singleton(Reporter, traces, clock)
+    telemetry: providers.Provider[Telemetry] = providers.Callable(_itself, reporter)
     settings_policies: providers.Provider[SettingsPolicies] = providers.Singleton(
         SettingsPolicies, settings=settings
     )
@@ -157,9 +175,11 @@ class Container(containers.DeclarativeContainer):
         clock=clock,
         ids=ids,
         waits=board.provided.ledger_waits,
+        telemetry=telemetry,
     )
+    tools: providers.Provider[Sequence[Tool]] = providers.Callable(built_in_tools, workspace)
     toolbox: providers.Provider[Toolbox] = providers.Singleton(
-        Toolbox, providers.Callable(built_in_tools, workspace)
+        Toolbox, tools, computer_use=settings.provided.core.computer_use.enabled
     )
     settle: providers.Provider[SettleTurn] = providers.Singleton(
         SettleTurn,
@@ -170,9 +190,26 @@ class Container(containers.DeclarativeContainer):
         features=providers.Callable(features_of, served),
         waits=board.provided.ledger_waits,
     )
+    desk: providers.Provider[ApprovalDesk] = providers.Singleton(
+        ApprovalDesk,
+        clock=clock,
+        ids=ids,
+        random=providers.Object(partial(secrets.token_bytes, TOKEN_BYTES)),
+        keeps_waiting=providers.Callable(lambda kind: kind is OwnerKind.DAEMON, identity.provided.kind),
+    )
+    access: providers.Provider[OfferAccess] = providers.Singleton(
+        OfferAccess,
+        sandbox=providers.Singleton(Sandboxed, view=sandbox_changes, changes=sandbox_changes),
+        desk=desk,
+        channels=reachable,
+        deliverer=deliverer,
+        events=events,
+    )
     turn_tools: providers.Provider[TurnTools] = providers.Singleton(
         TurnTools,
-        loop=providers.Singleton(AgentLoop, max_iterations=settings.provided.core.agent.max_iterations),
+        loop=providers.Singleton(
+            AgentLoop, max_iterations=settings.provided.core.agent.max_iterations, telemetry=telemetry
+        ),
         toolbox=toolbox,
         models=models,
         settings=providers.Callable(_turn_settings, settings),
@@ -183,8 +220,11 @@ class Container(containers.DeclarativeContainer):
             modes=providers.Callable(streaming_modes, settings),
             events=events,
             deliverer=deliverer,
+            observe=providers.Callable(stream_observer, telemetry),
         ),
         observe=board.provided.provider,
+        telemetry=telemetry,
+        access=access,
     )
     run_turn: providers.Provider[RunTurn] = providers.Singleton(
         RunTurn,
@@ -212,6 +252,14 @@ class Container(containers.DeclarativeContainer):
         deliverer=deliverer,
         board=board,
         clock=clock,
+        telemetry=telemetry,
+        outside=providers.Singleton(
+            CarryOutApprovals,
+            changes=sandbox_changes,
+            desk=desk,
+            admissions=ledger.provided.admissions,
+            buttons=providers.Callable(buttons_of, reachable),
+        ),
     )
     ask: providers.Provider[Ask] = providers.Singleton(
         Ask,
@@ -251,5 +299,8 @@ class Container(containers.DeclarativeContainer):
         ownership=ledger.provided.ownership,
         board=board,
         clock=clock,
+        telemetry=telemetry,
+        files=providers.Singleton(SweepFiles, blobs=blobs, names=ledger.provided.blob_names, clock=clock),
     )
+    metrics: providers.Provider[Metrics] = providers.Singleton(Metrics, reporter=reporter, control=operations)
     serve_settings: providers.Provider[ServeSettings] = providers.Singleton(_serve_settings, settings)

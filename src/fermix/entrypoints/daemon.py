@@ -16,6 +16,8 @@ from fermix.entrypoints.exit_codes import ExitCode
 from fermix.entrypoints.lifespan import Override, no_override
 from fermix.entrypoints.owner import own
 from fermix.entrypoints.preparation import Prepared, logged, prepare
+from fermix.infrastructure.http.listening import CannotListen
+from fermix.infrastructure.http.token import TokenUnusable
 from fermix.infrastructure.local_socket.place import UnsafeFolder
 from fermix.infrastructure.local_socket.server import SocketUnavailable
 from fermix.infrastructure.settings.choice import ProviderChoiceError
@@ -27,7 +29,16 @@ from fermix.infrastructure.system.lock import HomeBusy
 
 _log = logging.getLogger("fermix.owner")
 
-_STOPPERS = (HomeBusy, HomeUnusable, SocketUnavailable, UnsafeFolder, LedgerError, OSError)
+_STOPPERS = (
+    CannotListen,
+    HomeBusy,
+    HomeUnusable,
+    LedgerError,
+    OSError,
+    SocketUnavailable,
+    TokenUnusable,
+    UnsafeFolder,
+)
 """What keeps a daemon from starting, or ends it; each text says what is wrong."""
 
 

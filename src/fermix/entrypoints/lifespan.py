@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from fermix.application.ports.control import Identity, OwnerKind
@@ -12,13 +12,17 @@ from fermix.domain.lane import QueueLimits
 from fermix.entrypoints.channels import open_channels
 from fermix.entrypoints.container import Container
 from fermix.entrypoints.models import ModelBuilder, local_available, local_runtime
+from fermix.entrypoints.preparation import secrets_of
 from fermix.entrypoints.surroundings import surroundings_of
+from fermix.infrastructure.blobs.store import FolderBlobs
 from fermix.infrastructure.persistence.sqlite.database import open_ledger
 from fermix.infrastructure.providers.configured import open_models
 from fermix.infrastructure.settings.choice import choose_provider
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.system.boot import kernel_boot_id
 from fermix.infrastructure.system.home import Home
+from fermix.infrastructure.telemetry.redaction import Redactor
+from fermix.infrastructure.telemetry.traces import TraceFolder, TraceWriter, writing_traces
 from fermix.infrastructure.workspace.folders import FolderWorkspace
 from fermix.infrastructure.workspace.roots import Places
 from fermix.version import __version__
@@ -55,6 +59,7 @@ async def open_container(
     """
     async with AsyncExitStack() as stack:
         container = Container(settings=settings)
+        container.traces.override(stack.enter_context(_traces(home, settings)))
         queue = settings.core.queue
         ledger = await stack.enter_async_context(
             open_ledger(
@@ -82,7 +87,9 @@ async def open_container(
         )
         container.ledger.override(ledger)
         container.models.override(models)
-        container.surroundings.override(surroundings_of(home.path, environ))
+        blobs = FolderBlobs(home.blobs, clock=container.clock(), ids=container.ids())
+        container.blobs.override(blobs)
+        container.surroundings.override(surroundings_of(home.path, environ, blobs=blobs))
         container.environ.override(environ)
         container.workspace.override(
             FolderWorkspace(places=Places(sandbox=container.live_sandbox().stated), clock=container.clock())
@@ -101,3 +108,11 @@ async def open_container(
         container.check_dependencies()
         await open_channels(stack, container.remote_channels())
         yield container, takeover
+
+
+def _traces(home: Home, settings: Settings) -> AbstractContextManager[TraceWriter]:
+    redactor = Redactor()
+    for secret in secrets_of(settings):
+        redactor.register(secret)
+    folder = TraceFolder(path=home.traces, keep_days=settings.core.telemetry.trace_keep_days)
+    return writing_traces(folder, redactor)

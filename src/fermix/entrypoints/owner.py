@@ -16,8 +16,12 @@ from fermix.application.gateway.serve import serve
 from fermix.application.operations.control import Operations
 from fermix.application.ports.control import OwnerKind
 from fermix.application.ports.ledger_errors import LedgerBroken
+from fermix.application.ports.webhooks import webhooks_of
+from fermix.entrypoints.channels import with_cursors
 from fermix.entrypoints.container import Container
 from fermix.entrypoints.lifespan import Override, no_override, open_container
+from fermix.entrypoints.messengers import WEBHOOK_PATHS
+from fermix.infrastructure.http.app import Endpoints
 from fermix.infrastructure.http.listening import CannotListen, PortTaken
 from fermix.infrastructure.http.server import serve_http
 from fermix.infrastructure.http.token import TokenUnusable, open_token
@@ -134,6 +138,7 @@ async def _serve(
 ) -> None:
     desk = _Desk(operations=operations, home=home, socket=_socket_path(home, environ))
     web = container.settings().web
+    webhooks = webhooks_of(container.reachable())
 
     async def socket() -> None:
         async with anyio.create_task_group() as group:
@@ -146,21 +151,28 @@ async def _serve(
     async def http() -> None:
         try:
             await serve_http(
-                operations,
+                Endpoints(
+                    control=operations,
+                    metrics=container.metrics().render,
+                    clock=container.clock(),
+                    webhooks=webhooks,
+                    silent=tuple(WEBHOOK_PATHS.values()),
+                ),
                 bind=web.bind,
                 port=web.port,
                 token=await anyio.to_thread.run_sync(open_token, home.http_token),
-                clock=container.clock(),
                 on_bound=desk.http_bound,
             )
         except (PortTaken, CannotListen, TokenUnusable) as exc:
+            if webhooks:
+                raise  # a platform that calls us would find nobody, or somebody else
             container.board().failing("http", str(exc))
             _log.warning("http.not_served", extra={"cause": str(exc)})
 
     try:
         await serve(
             container.core(),
-            container.served(),
+            await with_cursors(container.served(), container.ledger().queue),
             [socket, http] if kind is OwnerKind.DAEMON else [socket],
             settings=container.serve_settings(),
             stopping=operations.stopping,

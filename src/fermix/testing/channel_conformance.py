@@ -14,10 +14,13 @@ more fails. The suite itself needs no test framework. `docs/channel_adapters.md`
 from fermix.testing.channel_checks import (
     facts,
     failing,
+    fetching,
+    files,
     hostile,
     leaving,
     lifecycle,
     offering,
+    reacting,
     secrecy,
     sending,
 )
@@ -30,6 +33,7 @@ from fermix.testing.channel_harness import (
     FarSide,
     OpenChannel,
     Shown,
+    ShownFile,
     Trouble,
 )
 from fermix.testing.checks import CannotArrange, Check, Gap, run_check
@@ -49,6 +53,7 @@ __all__ = [
     "OpenChannel",
     "PromiseBroken",
     "Shown",
+    "ShownFile",
     "Trouble",
     "run_check",
 ]
@@ -58,9 +63,12 @@ CHANNEL_CHECKS: tuple[ChannelCheck, ...] = (
     *facts.CHECKS,
     *offering.CHECKS,
     *sending.CHECKS,
+    *files.CHECKS,
+    *reacting.CHECKS,
+    *fetching.CHECKS,
     *failing.CHECKS,
     *leaving.CHECKS,
     *hostile.CHECKS,
     *secrecy.CHECKS,
 )
-"""All checks: life, what messages tell, the way in, the way out, failures, cancellation, odd input, secrets."""
+"""All checks: life, what messages tell, the way in and out, files, failures, cancellation, odd input, secrets."""

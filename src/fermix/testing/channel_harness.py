@@ -14,6 +14,8 @@ from enum import StrEnum
 from typing import Protocol
 
 from fermix.application.ports.channel import Channel, OutgoingPart
+from fermix.domain.blob import BlobRef
+from fermix.domain.delivery import MediaKind, Part
 
 WAIT = timedelta(seconds=7)
 """What a platform asks for that refuses a part as too fast."""
@@ -87,17 +89,34 @@ _TOLD_IN = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    """A file as people get it.
+
+    Attributes:
+        kind: as what it is shown; `None` where the platform tells no kinds apart.
+        name: `None` where the platform shows none with this kind.
+    """
+
+    content: bytes
+    kind: MediaKind | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """A part as people see it.
 
     Attributes:
+        text: its words; of a file, the caption.
         id: the platform's id of the message; `None` where it has none.
         in_thread: it stands in the thread of `OpenChannel.part`.
+        file: what hangs on it.
     """
 
     text: str
     id: str | None
     in_thread: bool
+    file: ShownFile | None = None
 
 
 class FarSide(Protocol):
@@ -136,9 +155,17 @@ class FarSide(Protocol):
         """Wait until so many parts are shown; all that are, in order."""
         ...
 
+    def user_sends_file(self, content: bytes) -> None:
+        """Somebody sends a file of these bytes, as a document where there is a choice, without words."""
+        ...
+
+    async def reactions(self, count: int) -> Sequence[str]:
+        """Wait until so many reactions of ours stand on messages; all that do, as the platform spells them."""
+        ...
+
     @property
     def tries(self) -> int:
-        """How often a part was handed to the platform, whatever became of it."""
+        """How often a part (a text, a file, a reaction) was handed to the platform, whatever became of it."""
         ...
 
     def trouble_next(self, trouble: Trouble) -> None:
@@ -190,6 +217,14 @@ class OpenChannel(Protocol):
 
     def part(self, text: str, *, in_thread: bool = False) -> OutgoingPart:
         """A part for whoever writes on the far side, in a thread there or not."""
+        ...
+
+    def part_of(self, body: Part) -> OutgoingPart:
+        """A part with that body for whoever writes on the far side."""
+        ...
+
+    async def keep(self, content: bytes) -> BlobRef:
+        """Put a file into the store that the adapter sends from."""
         ...
 
 

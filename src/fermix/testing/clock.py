@@ -49,6 +49,16 @@ class StoppedClock:
         """How many tasks wait for a time."""
         return len(self._sleepers)
 
+    def set_back(self, by: timedelta) -> None:
+        """Somebody sets the clock back; who sleeps until an instant sleeps longer.
+
+        Raises:
+            ValueError: that would be forward.
+        """
+        if by < timedelta(0):
+            raise ValueError("that is forward")
+        self._now -= by
+
     def advance(self, by: timedelta) -> None:
         """Let time pass; sleepers become ready in the order of their instants, equal ones as they came.
 

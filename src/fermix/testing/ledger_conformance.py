@@ -15,8 +15,11 @@ time and chance bring to light is for `fermix.testing.histories`.
 from fermix.testing.expectations import PromiseBroken
 from fermix.testing.ledger_checks import (
     admission,
+    albums,
     commands,
+    delegation,
     delivery,
+    files,
     listing,
     moving,
     ownership,
@@ -30,8 +33,11 @@ __all__ = ["LEDGER_CHECKS", "LedgerCheck", "LedgerHarness", "OpenLedger", "Promi
 
 LEDGER_CHECKS: tuple[LedgerCheck, ...] = (
     *admission.CHECKS,
+    *albums.CHECKS,
     *turns.CHECKS,
+    *delegation.CHECKS,
     *delivery.CHECKS,
+    *files.CHECKS,
     *commands.CHECKS,
     *recovery.CHECKS,
     *ownership.CHECKS,

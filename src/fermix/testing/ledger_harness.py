@@ -5,7 +5,9 @@ from random import Random
 from typing import Protocol
 
 from fermix.application.ports.admissions import Admissions
+from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.conversations import Conversations, QueueView
+from fermix.application.ports.delegation import Delegation
 from fermix.application.ports.outbox import Outbox
 from fermix.application.ports.ownership import Ownership
 from fermix.application.ports.turns import Turns
@@ -27,6 +29,11 @@ class OpenLedger(Protocol):
         ...
 
     @property
+    def delegation(self) -> Delegation:
+        """What a running turn hands on."""
+        ...
+
+    @property
     def outbox(self) -> Outbox:
         """The way out."""
         ...
@@ -44,6 +51,11 @@ class OpenLedger(Protocol):
     @property
     def queue(self) -> QueueView:
         """How the queue stands."""
+        ...
+
+    @property
+    def blob_names(self) -> BlobNames:
+        """Which stored files are still named."""
         ...
 
 
@@ -78,5 +90,5 @@ class LedgerHarness(Protocol):
         ...
 
     async def cursor(self, origin: str, scope: str) -> str | None:
-        """The cursor that was committed last; no port reads it."""
+        """The cursor that was committed last, as it stands on disk."""
         ...

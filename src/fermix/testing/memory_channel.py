@@ -9,15 +9,16 @@ The platform offers a message until it is acknowledged, and can be told what to 
 """
 
 from collections import deque
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import aclosing, contextmanager
 from datetime import timedelta
 from typing import assert_never
 
 import anyio
 import anyio.lowlevel
 
+from fermix.application.ports.blobs import ReadsBlobs
+from fermix.application.ports.carrying import must_carry
 from fermix.application.ports.channel import (
     ChannelFeatures,
     ChannelOutcomeUnknown,
@@ -31,10 +32,15 @@ from fermix.application.ports.channel import (
     Verdict,
 )
 from fermix.application.ports.clock import Clock
+from fermix.domain.caps import NO_MEDIA
+from fermix.domain.delivery import MediaPart, ReactionPart, choices_of
 from fermix.domain.ids import AccountId, PlatformMessageId
 from fermix.domain.normalise import RawMessage
+from fermix.domain.route import Target
 from fermix.domain.splitting import TextUnit, units
 from fermix.testing.channel_harness import WAIT, Trouble
+from fermix.testing.memory_media import MAX_FILE, MEDIA_OUT, REACTIONS, MemoryMedia, SentFiles
+from fermix.testing.memory_posts import Posted, Written
 
 AT_ONCE = 100
 """Messages in one poll."""
@@ -45,44 +51,28 @@ PAUSE = timedelta(milliseconds=100)
 _KEPT = frozenset({Verdict.FULL, Verdict.UNAVAILABLE})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Written:
-    """A message as the platform keeps it; its offset counts from 1.
-
-    Attributes:
-        facts: what it tells beside its text, in the words of the gateway.
-    """
-
-    offset: int
-    text: str
-    chat: str
-    user: str
-    name: str
-    facts: RawMessage = field(default_factory=RawMessage)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Posted:
-    """A part that people see."""
-
-    id: str
-    part: OutgoingPart
-
-
 class MemoryPlatform:
     """The far side; belongs to one event loop. Outlives the channels over it, as a platform outlives a gateway.
 
     Attributes:
         max_text: UTF-16 units of the longest part it takes; `None` for any.
+        has_buttons: whether it shows `TextPart.choices` as buttons.
         posted: every part that people see, in order.
+        reactions: the one of the channel on each message, by its id.
+        refused_taps: who was told in private that a tap of theirs does not count.
         tries: how often a part was sent.
         lines: polls and sends under way.
         breaks: how often it has gone away.
     """
 
-    def __init__(self, *, max_text: int | None = None) -> None:
+    def __init__(self, *, max_text: int | None = None, has_buttons: bool = False) -> None:
         self.max_text = max_text
+        self.has_buttons = has_buttons
         self.posted: list[Posted] = []
+        self.reactions: dict[str, str] = {}
+        self._files = SentFiles()
+        self.refused_taps: list[str] = []
+        self._closed: set[str] = set()
         self.tries = 0
         self.lines = 0
         self.breaks = 0
@@ -110,10 +100,49 @@ class MemoryPlatform:
         self._change()
         return self._written[after:]
 
+    def user_taps(self, posted: Posted, *, user: str = "42", name: str = "Ann") -> None:
+        """Somebody taps the first button under a part, or one they still saw there."""
+        target, choice = posted.part.target, choices_of(posted.part.body)[0]
+        facts = RawMessage(
+            key=f"tap{len(self._written) + 1}", id=posted.id, thread_ts=target.thread, tap=True
+        )
+        self.user_writes(f"/confirm {choice.token}", chat=target.chat, user=user, name=name, facts=facts)
+
+    def buttons(self, posted: Posted) -> Sequence[str]:
+        """The labels of the buttons under a part now."""
+        return [choice.label for choice in choices_of(posted.part.body) if choice.token not in self._closed]
+
+    def close(self, token: str) -> None:
+        """Show this button no longer."""
+        self._closed.add(token)
+        self._change()
+
     async def saw(self, count: int) -> Sequence[str]:
         """Wait until so many parts are shown; the texts of all, in order."""
         await self._until(lambda: len(self.posted) >= count)
         return [posted.part.body.text for posted in self.posted]
+
+    def user_sends_file(self, content: bytes) -> None:
+        """Somebody sends a file."""
+        about = {"kind": "file", "reference": self._files.add(content), "size_bytes": len(content)}
+        self.user_writes("", facts={"attachments": [about]})
+
+    async def hand_out(self, reference: str) -> AsyncGenerator[bytes]:
+        """What somebody sent, piece by piece.
+
+        Raises:
+            ChannelError: it is away, refuses us, or knows no such file.
+        """
+        with self._line():
+            self._let_in()
+            async with aclosing(self._files.pieces(reference)) as pieces:
+                async for piece in pieces:
+                    yield piece
+
+    async def reacted(self, count: int) -> Sequence[str]:
+        """Wait until so many messages carry a reaction; all that there are."""
+        await self._until(lambda: len(self.reactions) >= count)
+        return [*self.reactions.values()]
 
     @property
     def written(self) -> int:
@@ -174,8 +203,8 @@ class MemoryPlatform:
         self._acknowledged = max(self._acknowledged, offset)
         self._change()
 
-    async def take(self, part: OutgoingPart) -> object:
-        """Show a part, or do with it what was arranged.
+    async def take(self, part: OutgoingPart, content: bytes | None = None) -> object:
+        """Show a part, with the content of its file, or do with it what was arranged.
 
         Returns:
             The id it has here; anything at all when the answer is garbled.
@@ -190,10 +219,10 @@ class MemoryPlatform:
             if self.max_text is not None and units(part.body.text, TextUnit.UTF16) > self.max_text:
                 raise ChannelRejected("the part is too long")
             if not self._troubles:
-                return self._post(part)
-            return await self._trouble(self._troubles.popleft(), part)
+                return self._post(part, content)
+            return await self._trouble(self._troubles.popleft(), part, content)
 
-    async def _trouble(self, trouble: Trouble, part: OutgoingPart) -> object:
+    async def _trouble(self, trouble: Trouble, part: OutgoingPart, content: bytes | None) -> object:
         match trouble:
             case Trouble.TOO_FAST:
                 raise ChannelRateLimited("too fast", retry_after=WAIT)
@@ -202,10 +231,10 @@ class MemoryPlatform:
             case Trouble.REFUSED:
                 raise ChannelRejected("the platform refused it")
             case Trouble.ANSWER_LOST:
-                self._post(part)
+                self._post(part, content)
                 raise ChannelOutcomeUnknown("the line broke after the part had left")
             case Trouble.ANSWER_GARBLED:
-                self._post(part)
+                self._post(part, content)
                 return b"\x00 no answer"
             case Trouble.STALLED:
                 self._change()
@@ -214,11 +243,20 @@ class MemoryPlatform:
             case _:
                 assert_never(trouble)
 
-    def _post(self, part: OutgoingPart) -> str:
-        posted = Posted(id=f"out{len(self.posted) + 1}", part=part)
+    def _post(self, part: OutgoingPart, content: bytes | None) -> str:
+        if isinstance(part.body, ReactionPart):
+            if part.body.message not in self._ids():
+                raise ChannelRejected("there is no such message")
+            self.reactions[part.body.message] = part.body.emoji
+            self._change()
+            return part.body.message
+        posted = Posted(id=f"out{len(self.posted) + 1}", part=part, content=content)
         self.posted.append(posted)
         self._change()
         return posted.id
+
+    def _ids(self) -> set[str]:
+        return {f"m{message.offset}" for message in self._written} | {posted.id for posted in self.posted}
 
     @property
     def _shut(self) -> bool:
@@ -249,9 +287,20 @@ class MemoryPlatform:
 
 
 class MemoryChannel:
-    """The `Channel` port over a platform in memory: polls, and acknowledges what the inbox has taken."""
+    """The `Channel` port over a platform in memory: polls, and acknowledges what the inbox has taken.
 
-    def __init__(self, platform: MemoryPlatform, *, clock: Clock, account: str = "bot") -> None:
+    Without a store of files it sends none; it fetches what people send in any case.
+    """
+
+    def __init__(
+        self,
+        platform: MemoryPlatform,
+        *,
+        clock: Clock,
+        account: str = "bot",
+        blobs: ReadsBlobs | None = None,
+    ) -> None:
+        self._blobs = blobs
         self._platform = platform
         self._clock = clock
         self._account = AccountId(account)
@@ -264,7 +313,24 @@ class MemoryChannel:
     @property
     def features(self) -> ChannelFeatures:
         """As long a text as the platform takes; what was not acknowledged is offered again."""
-        return ChannelFeatures(max_text=self._platform.max_text, text_unit=TextUnit.UTF16, offers_again=True)
+        return ChannelFeatures(
+            max_text=self._platform.max_text,
+            text_unit=TextUnit.UTF16,
+            offers_again=True,
+            media_out=NO_MEDIA if self._blobs is None else MEDIA_OUT,
+            media_in=MAX_FILE,
+            reactions=REACTIONS,
+        )
+
+    @property
+    def media_source(self) -> MemoryMedia:
+        """See `FetchesMedia.media_source`."""
+        return MemoryMedia(self._platform)
+
+    @property
+    def buttons(self) -> "MemoryButtons | None":
+        """See `ShowsButtons.buttons`."""
+        return MemoryButtons(self._platform) if self._platform.has_buttons else None
 
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
         """See `Channel.run`. A cursor is an offset; the platform keeps its own beside it."""
@@ -272,6 +338,11 @@ class MemoryChannel:
         while True:
             polled = await self._platform.poll(after=after)
             verdicts = await inbox.accept([Offered(message=_raw(message)) for message in polled])
+            self._platform.refused_taps += [
+                message.user
+                for message, verdict in zip(polled, verdicts, strict=True)
+                if message.facts.get("tap") and verdict is Verdict.DROPPED
+            ]
             taken = _taken(polled, verdicts)
             self._platform.acknowledge(taken)
             after = max(after, taken)
@@ -280,10 +351,29 @@ class MemoryChannel:
 
     async def send(self, part: OutgoingPart) -> Delivered:
         """See `Channel.send`."""
-        answer = await self._platform.take(part)
+        must_carry(self.features, part.body)
+        content: bytes | None = None
+        if isinstance(part.body, MediaPart) and self._blobs is not None:
+            async with self._blobs.open(part.body.blob) as pieces:
+                content = b"".join([piece async for piece in pieces])
+        answer = await self._platform.take(part, content)
         if not isinstance(answer, str):
             raise ChannelOutcomeUnknown("the platform's answer is none")
+        if isinstance(part.body, ReactionPart):
+            return Delivered()
         return Delivered(platform_id=PlatformMessageId(answer))
+
+
+class MemoryButtons:
+    """The `Buttons` port over a platform in memory."""
+
+    def __init__(self, platform: MemoryPlatform) -> None:
+        self._platform = platform
+
+    async def close(self, target: Target, token: str) -> None:  # noqa: ARG002  # the port's
+        """See `Buttons.close`."""
+        await anyio.lowlevel.checkpoint()
+        self._platform.close(token)
 
 
 def _raw(message: Written) -> RawMessage:

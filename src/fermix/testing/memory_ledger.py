@@ -6,13 +6,17 @@ by looking at every row: for tests, not for use.
 """
 
 from fermix.application.ports.admissions import Admissions
+from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.conversations import Conversations, QueueView
+from fermix.application.ports.delegation import Delegation
 from fermix.application.ports.outbox import Outbox
 from fermix.application.ports.ownership import Ownership
 from fermix.application.ports.turns import Turns
 from fermix.domain.lane import QueueLimits
 from fermix.testing.memory.admissions import MemoryAdmissions
+from fermix.testing.memory.blob_names import MemoryBlobNames
+from fermix.testing.memory.delegation import MemoryDelegation
 from fermix.testing.memory.outbox import MemoryOutbox
 from fermix.testing.memory.ownership import MemoryOwnership
 from fermix.testing.memory.process import MemoryDisk, Process
@@ -29,10 +33,12 @@ class MemoryLedger:
         disk: what outlives this process; hand it to the next one.
         admissions: the way in.
         turns: claims, effects, settlement.
+        delegation: handing work on.
         outbox: the way out.
         ownership: taking the home, recovery, sweeping.
         conversations: history.
         queue: how the queue stands.
+        blob_names: which stored files are still named.
     """
 
     def __init__(
@@ -50,10 +56,12 @@ class MemoryLedger:
         self._process = Process(disk=self.disk, clock=clock, ids=ids)
         self.admissions: Admissions = MemoryAdmissions(process=self._process, limits=self._limits)
         self.turns: Turns = MemoryTurns(process=self._process)
+        self.delegation: Delegation = MemoryDelegation(process=self._process, limits=self._limits)
         self.outbox: Outbox = MemoryOutbox(process=self._process)
         self.ownership: Ownership = MemoryOwnership(process=self._process)
         self.conversations: Conversations = MemoryConversations(process=self._process)
         self.queue: QueueView = MemoryQueueView(process=self._process)
+        self.blob_names: BlobNames = MemoryBlobNames(process=self._process)
 
     def kill(self) -> None:
         """End this process between two calls, as SIGKILL would: every finished commit stays on the disk.

@@ -12,7 +12,9 @@ from fermix.application.ports.channel import (
     ChannelError,
     ChannelFeatures,
     Delivered,
+    FetchesMedia,
     Inbox,
+    MediaSource,
     Offered,
     OutgoingPart,
     Verdict,
@@ -38,6 +40,10 @@ class Faulty:
     @property
     def features(self) -> ChannelFeatures:
         return self.inside.features
+
+    @property
+    def media_source(self) -> MediaSource | None:
+        return self.inside.media_source if isinstance(self.inside, FetchesMedia) else None
 
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
         await self.inside.run(inbox, cursor=cursor)
@@ -120,7 +126,13 @@ def sends(change: Callable[[OutgoingPart], OutgoingPart]) -> MakeChannel:
 
 def sends_text(change: Callable[[str], str]) -> MakeChannel:
     """A saboteur that sends another text."""
-    return sends(lambda part: replace(part, body=TextPart(text=change(part.body.text))))
+    return sends(
+        lambda part: (
+            replace(part, body=TextPart(text=change(part.body.text)))
+            if isinstance(part.body, TextPart)
+            else part
+        )
+    )
 
 
 def claims(change: Callable[[ChannelFeatures], ChannelFeatures]) -> MakeChannel:

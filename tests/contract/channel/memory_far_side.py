@@ -1,6 +1,7 @@
 """The platform in memory as the suite directs it: all that a platform can do, in the gateway's own words."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import aclosing
 from datetime import UTC, datetime
 from itertools import count
 from typing import Any, TypeAlias, cast
@@ -9,13 +10,16 @@ import anyio.lowlevel
 
 from fermix.application.ports.channel import Channel, OutgoingPart
 from fermix.application.ports.clock import Clock
-from fermix.domain.delivery import TextPart
+from fermix.domain.blob import BlobRef
+from fermix.domain.delivery import MediaPart, Part, TextPart
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, ThreadId
 from fermix.domain.message import Attachment, AttachmentKind, Mention, Reference, ReferenceKind
 from fermix.domain.normalise import RawMessage
 from fermix.domain.route import Target
-from fermix.testing.channel_conformance import PRIVATE, Fact, Shown, Trouble
+from fermix.testing.channel_conformance import PRIVATE, Fact, Shown, ShownFile, Trouble
+from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
 from fermix.testing.memory_channel import MemoryChannel, MemoryPlatform
+from fermix.testing.memory_posts import Posted
 
 MAX_TEXT = 2000
 CREDENTIAL = "memory-credential-5b1f"
@@ -120,9 +124,20 @@ class MemoryFarSide:
     async def shown(self, count: int) -> Sequence[Shown]:
         await self._platform.saw(count)
         return [
-            Shown(text=each.part.body.text, id=each.id, in_thread=each.part.target.thread == THREAD)
+            Shown(
+                text=each.part.body.text,
+                id=each.id,
+                in_thread=each.part.target.thread == THREAD,
+                file=_file_of(each),
+            )
             for each in self._platform.posted
         ]
+
+    def user_sends_file(self, content: bytes) -> None:
+        self._platform.user_sends_file(content)
+
+    async def reactions(self, count: int) -> Sequence[str]:
+        return await self._platform.reacted(count)
 
     @property
     def tries(self) -> int:
@@ -148,8 +163,15 @@ class MemoryFarSide:
         return self._platform.lines
 
 
-def part_for(target: Target, text: str, number: int) -> OutgoingPart:
-    return OutgoingPart(target=target, body=TextPart(text=text), nonce=f"nonce-{number}")
+def _file_of(posted: Posted) -> ShownFile | None:
+    body = posted.part.body
+    if not isinstance(body, MediaPart) or posted.content is None:
+        return None
+    return ShownFile(content=posted.content, kind=body.kind, name=body.file_name)
+
+
+def part_for(target: Target, body: Part, number: int) -> OutgoingPart:
+    return OutgoingPart(target=target, body=body, nonce=f"nonce-{number}")
 
 
 MakeChannel: TypeAlias = Callable[[Channel, MemoryPlatform], Channel]
@@ -168,13 +190,25 @@ class OpenMemory:
         self.far_side = MemoryFarSide(self.platform)
         self._make = make
         self._clock = clock
+        self._blobs = MemoryBlobs(clock=clock)
         self.channel = self.again()
         self._numbers = count()
 
     def again(self) -> Channel:
-        return self._make(MemoryChannel(self.platform, clock=self._clock), self.platform)
+        channel = MemoryChannel(self.platform, clock=self._clock, blobs=self._blobs)
+        return self._make(channel, self.platform)
+
+    async def keep(self, content: bytes) -> BlobRef:
+        async with aclosing(in_pieces(content)) as pieces:
+            return await self._blobs.store(pieces, limit=len(content))
+
+    def part_of(self, body: Part) -> OutgoingPart:
+        return self._to(body)
 
     def part(self, text: str, *, in_thread: bool = False) -> OutgoingPart:
+        return self._to(TextPart(text=text), in_thread=in_thread)
+
+    def _to(self, body: Part, *, in_thread: bool = False) -> OutgoingPart:
         target = Target(
             channel=ChannelName("memory"),
             account=AccountId("bot"),
@@ -182,4 +216,4 @@ class OpenMemory:
             thread=THREAD if in_thread else None,
             reply_to=PlatformMessageId("m1"),
         )
-        return part_for(target, text, next(self._numbers))
+        return part_for(target, body, next(self._numbers))

@@ -11,6 +11,8 @@ from typing_extensions import override
 
 from fermix.application.ports.channel import Channel, OutgoingPart
 from fermix.application.ports.local_clients import PartStream
+from fermix.domain.blob import BlobRef
+from fermix.domain.delivery import Part, TextPart
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId
 from fermix.domain.route import Target
 from fermix.infrastructure.channels.cli.channel import MAX_PARTS, CliChannel
@@ -47,6 +49,7 @@ class MemoryHarness:
 _SOCKET = "what is typed comes through the control socket, not through the channel"
 _HAND = "a part is handed over inside one process: it cannot get lost, nor be told to wait"
 
+_WORDS = "a terminal shows words only"
 _UNBOUNDED = "a terminal shows text of any length"
 _NAMELESS = "what a terminal shows has no id"
 _THREADLESS = "a terminal has one thread"
@@ -73,6 +76,22 @@ CLI_GAPS = tuple(
                 "odd_words_come_in",
                 "garbage_holds_up_nobody",
                 "garbage_is_counted",
+            ),
+        ),
+        (
+            _WORDS,
+            (
+                "a_file_of_each_kind_arrives",
+                "the_largest_file_is_taken_and_no_larger_one",
+                "the_longest_caption_is_taken_and_no_longer_one",
+                "a_file_that_is_not_kept_is_told",
+                "a_reaction_is_put_on_its_message",
+                "a_reaction_to_no_message_is_refused",
+                "a_file_is_fetched_whole",
+                "a_file_is_fetched_up_to_its_limit",
+                "what_cannot_be_fetched_is_told",
+                "no_fetching_shows_the_credential",
+                "who_stops_fetching_leaves_it_usable",
             ),
         ),
         (
@@ -133,6 +152,12 @@ class Terminals:
             await self._changed.wait()
         return [Shown(text=text, id=None, in_thread=False) for text in self._shown]
 
+    def user_sends_file(self, content: bytes) -> None:
+        raise CannotArrange(_SOCKET)
+
+    async def reactions(self, count: int) -> Sequence[str]:
+        raise CannotArrange(_WORDS)
+
     @property
     def tries(self) -> int:
         raise CannotArrange(_HAND)
@@ -176,8 +201,14 @@ class OpenCli:
     def part(self, text: str, *, in_thread: bool = False) -> OutgoingPart:
         if in_thread:
             raise CannotArrange(_THREADLESS)
+        return self.part_of(TextPart(text=text))
+
+    async def keep(self, content: bytes) -> BlobRef:
+        raise CannotArrange(_WORDS)
+
+    def part_of(self, body: Part) -> OutgoingPart:
         terminal, self.far_side.next_terminal = self.far_side.next_terminal, "here"
-        return part_for(cli_target(terminal), text, next(self._numbers))
+        return part_for(cli_target(terminal), body, next(self._numbers))
 
 
 def cli_target(terminal: str) -> Target:
@@ -205,7 +236,7 @@ class CliHarness:
                 here = stack.enter_context(channel.attach(PlatformMessageId("here")))
                 stack.enter_context(channel.attach(PlatformMessageId("asleep")))
                 for number in range(MAX_PARTS):
-                    await channel.send(part_for(cli_target("asleep"), "unread", number))
+                    await channel.send(part_for(cli_target("asleep"), TextPart(text="unread"), number))
                 tasks.start_soon(far_side.reads, here)
                 yield OpenCli(channel, far_side)
                 tasks.cancel_scope.cancel()

@@ -20,6 +20,7 @@ from fermix.application.ports.channel import (
     Delivered,
     OutgoingPart,
 )
+from fermix.domain.delivery import TextPart
 from fermix.domain.splitting import TextUnit, units
 from fermix.testing.channel_conformance import Trouble
 from fermix.testing.memory_channel import MemoryPlatform
@@ -35,7 +36,7 @@ class Overtakes(Faulty):
     @override
     async def send(self, part: OutgoingPart) -> Delivered:
         delivered = await super().send(part)
-        if len(self.platform.posted) == 3:
+        if len(self.platform.posted) == 3 and isinstance(part.body, TextPart):
             self.platform.posted[1:] = self.platform.posted[:0:-1]
         return delivered
 
@@ -70,8 +71,8 @@ class TripsOverABrokenLine(Faulty):
 class HasNoNumbers(Faulty):
     @override
     async def send(self, part: OutgoingPart) -> Delivered:
-        await super().send(part)
-        return Delivered()
+        delivered = await super().send(part)
+        return Delivered() if isinstance(part.body, TextPart) else delivered
 
 
 class TriesAgain(Faulty):
@@ -95,7 +96,7 @@ class NeverSendsAgain(Faulty):
         try:
             return await super().send(part)
         except ChannelError as exc:
-            self.failed = exc
+            self.failed = exc if isinstance(part.body, TextPart) else None
             raise
 
 

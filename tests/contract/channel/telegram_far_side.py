@@ -1,26 +1,30 @@
 """Telegram as the suite directs it: the whole adapter with its client library, over the fake Bot API server."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
 
 from fermix.application.commands.registry import COMMANDS
+from fermix.application.ports.blobs import Blobs, ReadsBlobs
 from fermix.application.ports.channel import Channel, OutgoingPart
 from fermix.application.ports.clock import Clock
-from fermix.domain.delivery import TextPart
+from fermix.domain.blob import BlobRef
+from fermix.domain.delivery import MediaKind, Part, TextPart
 from fermix.domain.ids import ChannelName, ChatId, PlatformMessageId, ThreadId
 from fermix.domain.message import Attachment, AttachmentKind, Mention, Reference, ReferenceKind
 from fermix.domain.route import Target
 from fermix.infrastructure.channels.telegram.api import BotApi
 from fermix.infrastructure.channels.telegram.channel import TelegramChannel, account_of
 from fermix.infrastructure.channels.telegram.pace import Pace
-from fermix.testing.channel_conformance import PRIVATE, WAIT, Fact, Shown, Trouble
+from fermix.testing.channel_conformance import PRIVATE, WAIT, Fact, Shown, ShownFile, Trouble
 from fermix.testing.clock import StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
 from fermix.testing.memory_channel import MemoryPlatform
 from tests.contract.channel.memory_far_side import MakeChannel, as_it_is
 from tests.contract.channel.platforms import HastyClock
+from tests.servers.telegram_api.records import ShownFile as ShownByServer
 from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 OLGA = 1001
@@ -122,9 +126,22 @@ class TelegramFarSide:
 
     async def shown(self, count: int) -> Sequence[Shown]:
         return [
-            Shown(text=each.text, id=str(each.message_id), in_thread=each.thread == TOPIC)
+            Shown(
+                text=each.text,
+                id=str(each.message_id),
+                in_thread=each.thread == TOPIC,
+                file=None if each.file is None else _shown_file(each.file),
+            )
             for each in await self.server.until_sent(count)
         ]
+
+    def user_sends_file(self, content: bytes) -> None:
+        number = self.server.add_file(content, f"documents/file_{len(content)}.bin")
+        paper = {"file_id": number, "file_unique_id": "U3", "file_name": "f.bin", "file_size": len(content)}
+        self.server.user_writes(OLGA, raw={"document": paper})
+
+    async def reactions(self, count: int) -> Sequence[str]:
+        return await self.server.reactions(count)
 
     @property
     def tries(self) -> int:
@@ -167,8 +184,15 @@ class TelegramFarSide:
 
     async def settles(self) -> int:
         with suppress(AssertionError):
-            await self.server.until_connections(1, seconds=1)
+            await self.server.until_connections(1, seconds=0.5)
         return self.server.connections
+
+
+_KINDS = {"photo": MediaKind.IMAGE, **{kind.value: kind for kind in MediaKind if kind is not MediaKind.IMAGE}}
+
+
+def _shown_file(file: ShownByServer) -> ShownFile:
+    return ShownFile(content=file.content, kind=_KINDS[file.kind], name=file.name)
 
 
 def _reference(kind: ReferenceKind, **said: Any) -> Mapping[str, object]:
@@ -290,10 +314,15 @@ _SHOWS = {
 }
 
 
-def telegram(server: TelegramServer, clock: Clock) -> TelegramChannel:
+def telegram(server: TelegramServer, clock: Clock, blobs: ReadsBlobs | None = None) -> TelegramChannel:
     """The adapter, whole."""
     return TelegramChannel(
-        api=BotApi(token=server.token, root=server.api_base_url, answer_seconds=PATIENCE.total_seconds()),
+        api=BotApi(
+            token=server.token,
+            root=server.api_base_url,
+            blobs=blobs or MemoryBlobs(clock=clock),
+            answer_seconds=PATIENCE.total_seconds(),
+        ),
         account=account_of(server.token),
         commands=COMMANDS,
         pace=Pace(None),
@@ -303,8 +332,14 @@ def telegram(server: TelegramServer, clock: Clock) -> TelegramChannel:
 
 class OpenTelegram:
     def __init__(
-        self, server: TelegramServer, clock: StoppedClock, channel: Channel, following: Channel
+        self,
+        server: TelegramServer,
+        clock: StoppedClock,
+        channel: Channel,
+        following: Channel,
+        blobs: Blobs,
     ) -> None:
+        self._blobs = blobs
         self.far_side = TelegramFarSide(server)
         self.channel = channel
         self._clock = clock
@@ -315,7 +350,17 @@ class OpenTelegram:
     def again(self) -> Channel:
         return self._following
 
+    async def keep(self, content: bytes) -> BlobRef:
+        async with aclosing(in_pieces(content)) as pieces:
+            return await self._blobs.store(pieces, limit=len(content))
+
+    def part_of(self, body: Part) -> OutgoingPart:
+        return self._to(body)
+
     def part(self, text: str, *, in_thread: bool = False) -> OutgoingPart:
+        return self._to(TextPart(text=text), in_thread=in_thread)
+
+    def _to(self, body: Part, *, in_thread: bool = False) -> OutgoingPart:
         self._clock.advance(WAIT)
         self.far_side.meets_a_part()
         target = Target(
@@ -325,7 +370,7 @@ class OpenTelegram:
             thread=ThreadId(str(TOPIC)) if in_thread else None,
             reply_to=PlatformMessageId("1"),
         )
-        return OutgoingPart(target=target, body=TextPart(text=text), nonce=f"nonce-{next(self._numbers)}")
+        return OutgoingPart(target=target, body=body, nonce=f"nonce-{next(self._numbers)}")
 
 
 class TelegramHarness:
@@ -342,9 +387,13 @@ class TelegramHarness:
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[OpenTelegram]:
         clock = HastyClock()
+        blobs = MemoryBlobs(clock=clock)
         with telegram_server() as server:
-            async with telegram(server, clock) as channel, telegram(server, clock) as following:
+            async with (
+                telegram(server, clock, blobs) as channel,
+                telegram(server, clock, blobs) as following,
+            ):
                 platform = MemoryPlatform()
                 yield OpenTelegram(
-                    server, clock, self._make(channel, platform), self._make(following, platform)
+                    server, clock, self._make(channel, platform), self._make(following, platform), blobs
                 )

@@ -9,11 +9,12 @@ from fermix.testing.channel_conformance import CHANNEL_CHECKS, PromiseBroken
 from tests.contract.channel.memory_far_side import MakeChannel
 from tests.contract.channel.platforms import MemoryHarness
 from tests.contract.channel.saboteurs_in import SABOTEURS_IN
+from tests.contract.channel.saboteurs_media import SABOTEURS_MEDIA
 from tests.contract.channel.saboteurs_out import SABOTEURS_OUT
 
 pytestmark = pytest.mark.anyio
 
-SABOTEURS = (*SABOTEURS_IN, *SABOTEURS_OUT)
+SABOTEURS = (*SABOTEURS_IN, *SABOTEURS_OUT, *SABOTEURS_MEDIA)
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,14 @@ import pytest
 from fermix.testing.channel_conformance import CHANNEL_CHECKS, ChannelCheck, run_check
 from tests.contract.channel.telegram_far_side import TelegramHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.requirement("deliver.only_the_outbox_sends_again")]
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.requirement(
+        "deliver.only_the_outbox_sends_again",
+        "media.byte_caps_on_the_stream",
+        "outbound_media.caps",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

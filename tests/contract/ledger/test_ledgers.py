@@ -60,9 +60,11 @@ pytestmark = pytest.mark.anyio
     "recovery.unsafe_effect_is_unknown",
     "retention.kept_for_unknown_and_failed",
     "retention.keys",
+    "retention.media_with_its_last_row",
     "settle.history_is_whole",
     "settle.one_transaction",
     "settle.stopped_turn_says_nothing",
+    "snapshot.inherited_by_sub_work",
     "snapshot.stored_with_the_turn",
 )
 @pytest.mark.parametrize("check", LEDGER_CHECKS, ids=lambda check: check.id)

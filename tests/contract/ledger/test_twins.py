@@ -32,6 +32,7 @@ from fermix.application.ports.outbox import DueParts, NotDelivered, PartEnd, Sen
 from fermix.application.ports.ownership import PausedTurn, Recovered, Retention
 from fermix.application.ports.turns import ClaimedTurn, Claims, EffectIntent, PreparedMedia, Settlement
 from fermix.domain.authorization import Trust
+from fermix.domain.capability import OnlyNames
 from fermix.domain.delivery import RetryAt, TextPart
 from fermix.domain.history import AssistantEntry
 from fermix.domain.ids import (
@@ -47,6 +48,7 @@ from fermix.domain.ids import (
 from fermix.domain.lane import QueueLimits
 from fermix.domain.recovery import Repeat
 from fermix.domain.route import ChatMove
+from fermix.domain.sub_work import SubWork
 from fermix.domain.turn import Outcome
 from fermix.testing.ledger_harness import LedgerHarness, OpenLedger
 from fermix.testing.samples import LOCAL, REMOTE, asking, commanding, overheard, written
@@ -241,6 +243,19 @@ def settling(known: Known) -> Call:
     return lambda ledger: ledger.turns.settle(settlement)
 
 
+def handing_on(known: Known) -> Call:
+    claim, chance = known.claim(), known.chance
+    work = SubWork(
+        turn=claim.turn,
+        generation=claim.generation,
+        name=chance.choice("ab"),
+        text=chance.choice(("look", "other words")),
+        scope=claim.scope.narrowed(trust=chance.choice((Trust.OPERATOR, Trust.GUEST, None))),
+        narrowing=(OnlyNames(names=frozenset({"read"})),) if chance.random() < 0.5 else (),
+    )
+    return lambda ledger: ledger.delegation.hand_on(work)
+
+
 def releasing(known: Known) -> Call:
     claim = known.claim(last=True)
     return lambda ledger: ledger.turns.release(claim.turn, generation=claim.generation)
@@ -320,6 +335,7 @@ def next_call(known: Known, harness: LedgerHarness) -> Call:
     ]
     if known.claims:
         makers += [lambda: beginning(known), lambda: ending(known)] * 2
+        makers.append(lambda: handing_on(known))
         makers += [lambda: releasing(known), *[lambda: settling(known)] * 3]
     if known.paused:
         makers.append(lambda: discarding(known))

@@ -134,7 +134,12 @@ class FermixHome:
         )
 
     def daemon(
-        self, *, far: People | None = None, kill: str | None = None, max_text: int | None = None
+        self,
+        *,
+        far: People | None = None,
+        kill: str | None = None,
+        max_text: int | None = None,
+        clock: Path | None = None,
     ) -> Daemon:
         """Start a daemon, with the test-only channel if there is a far side."""
         arguments = ["-m", "fermix.entrypoints.daemon"]
@@ -144,6 +149,8 @@ class FermixHome:
             arguments += ["--kill", kill]
         if max_text is not None:
             arguments += ["--max-text", str(max_text)]
+        if clock is not None:
+            arguments += ["--clock", str(clock)]
         output = self.path.parent / f"daemon-{len(self.started)}.out"
         with output.open("wb") as file:
             process = subprocess.Popen(

@@ -8,15 +8,27 @@ import argparse
 import os
 import signal
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
+from random import Random
 
-from fermix.application.ports.admissions import Admission, Admissions, AdmitResult, Amended, CursorMove
+import anyio
+
+from fermix.application.ports.admissions import (
+    Admission,
+    Admissions,
+    AdmitResult,
+    Amended,
+    Command,
+    CursorMove,
+)
 from fermix.application.ports.channel import Channel
 from fermix.application.ports.conversations import QueueView
 from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart
 from fermix.application.ports.ownership import Ownership, PausedTurn, Recovered, Retention, Takeover
+from fermix.application.ports.sandbox import SandboxSource
 from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
 from fermix.domain.authorization import ChannelAccess, Policies
 from fermix.domain.delivery import Part
@@ -27,18 +39,27 @@ from fermix.entrypoints.container import Container
 from fermix.entrypoints.daemon import main as run_daemon
 from tests.e2e.harness.people import GUEST, HELPER, OWNER
 from tests.e2e.harness.polling_channel import TEST_CHANNEL, PollingChannel
+from tests.e2e.harness.shifted_clock import shift_clocks
 
-CALLS = ("admit", "claim", "settle", "done", "begin_effect", "end_effect", "recover")
+CALLS = (
+    *("receive", "admit", "command", "acknowledge", "claim", "model", "stream"),
+    *("begin_effect", "tool", "end_effect", "settle", "send", "done", "finish_command", "recover"),
+)
 
 
 @dataclass(slots=True, kw_only=True)
 class Death:
-    """Kills this process before or after the n-th call of one kind that has something to commit."""
+    """Kills this process before, in or after the n-th call of one kind that has something to commit.
+
+    Attributes:
+        marker: the file that says, when the process has died, where.
+    """
 
     when: str = "never"
     call: str = ""
     number: int = 0
     count: int = 0
+    marker: Path | None = None
 
     @classmethod
     def parse(cls, text: str | None) -> "Death":
@@ -46,7 +67,7 @@ class Death:
         if text is None:
             return cls()
         when, call, number = text.split(":")
-        if when not in {"before", "after"} or call not in CALLS:
+        if when not in {"before", "in", "after"} or call not in CALLS:
             raise ValueError(text)
         return cls(when=when, call=call, number=int(number))
 
@@ -54,7 +75,7 @@ class Death:
     def around(self, call: str) -> Iterator[None]:
         """A call is made in the block; what it commits is committed at the block's end."""
         number = 0
-        if call == self.call:
+        if call == self.call and self.when != "in":
             self.count += 1
             number = self.count
         self._strike("before", number)
@@ -62,8 +83,21 @@ class Death:
         self._strike("after", number)
 
     def _strike(self, when: str, number: int) -> None:
-        if number == self.number and when == self.when:
-            os.kill(os.getpid(), signal.SIGKILL)
+        if number and number == self.number and when == self.when:
+            self.strike()
+
+    def strike(self) -> None:
+        """Die here."""
+        if self.marker is not None:
+            self.marker.write_text(f"{self.when}:{self.call}:{self.number}")
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    def inside(self, call: str) -> bool:
+        """Whether this is the call that it dies in; whoever asks counts the call."""
+        if self.when != "in" or call != self.call:
+            return False
+        self.count += 1
+        return self.count == self.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +112,13 @@ class MortalAdmissions:
     ) -> tuple[AdmitResult, ...]:
         if not batch:
             return await self.inner.admit(batch, cursor=cursor)
-        with self.death.around("admit"):
+        if self.death.inside("admit"):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(partial(self.inner.admit, batch, cursor=cursor))
+                await anyio.sleep(Random().uniform(0, 0.001))
+                self.death.strike()
+        has_command = any(isinstance(item, Command) for item in batch)
+        with self.death.around("admit"), self.death.around("command") if has_command else nullcontext():
             return await self.inner.admit(batch, cursor=cursor)
 
     async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
@@ -88,7 +128,8 @@ class MortalAdmissions:
         return await self.inner.move_chat(move)
 
     async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
-        return await self.inner.finish_command(row, parts)
+        with self.death.around("finish_command"):
+            return await self.inner.finish_command(row, parts)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -172,7 +213,9 @@ class MortalOwnership:
 
 @dataclass(frozen=True, slots=True)
 class FixedPolicies:
-    """One owner, one guest, and one guest who may use the owner's commands."""
+    """One owner, one guest, and one guest who may use the owner's commands; the sandbox as it stands."""
+
+    sandbox: SandboxSource
 
     def current(self) -> Policies:
         access = ChannelAccess(
@@ -180,16 +223,16 @@ class FixedPolicies:
             allowed=frozenset({UserId(GUEST), UserId(HELPER)}),
             command_allowlist=frozenset({UserId(HELPER)}),
         )
-        return Policies(channels={ChannelName(TEST_CHANNEL): access})
+        return Policies(channels={ChannelName(TEST_CHANNEL): access}, sandbox=self.sandbox.current())
 
 
 def put_in(container: Container, *, port: int, death: Death, max_text: int | None = None) -> None:
     """Replace what the test brings along."""
-    channel = PollingChannel(port=port, max_text=max_text)
+    channel = PollingChannel(port=port, max_text=max_text, around=death.around)
     channels: Mapping[ChannelName, Channel] = {ChannelName(TEST_CHANNEL): channel}
     ledger = container.ledger()
     container.remote_channels.override(channels)
-    container.policies.override(FixedPolicies())
+    container.policies.override(FixedPolicies(sandbox=container.sandbox()))
     container.ledger.override(
         replace(
             ledger,
@@ -207,7 +250,10 @@ def main() -> int:
     parser.add_argument("--far", type=int, required=True)
     parser.add_argument("--kill", type=Death.parse, default=Death())
     parser.add_argument("--max-text", type=int)
+    parser.add_argument("--clock", type=Path)
     given = parser.parse_args()
+    if given.clock is not None:
+        shift_clocks(given.clock)
     return run_daemon([], override=partial(put_in, port=given.far, max_text=given.max_text, death=given.kill))
 
 

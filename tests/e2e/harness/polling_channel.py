@@ -1,8 +1,8 @@
 """A channel that polls, in the product's process: the far side's messages in, the gateway's parts out."""
 
 import json
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext
 from datetime import timedelta
 from typing import Any, cast
 
@@ -42,9 +42,16 @@ _BROKEN = (
 class PollingChannel:
     """Polls with an offset of its own; what the inbox does not take is asked for again."""
 
-    def __init__(self, *, port: int, max_text: int | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        port: int,
+        max_text: int | None = None,
+        around: Callable[[str], AbstractContextManager[None]] = lambda _call: nullcontext(),
+    ) -> None:
         self._port = port
         self._max_text = max_text
+        self._around = around
 
     @property
     def account(self) -> AccountId:
@@ -64,10 +71,13 @@ class PollingChannel:
                 polled = (await line.ask({"op": "poll", "after": offset}))["messages"]
                 if not polled:
                     continue
+                with self._around("receive"):
+                    pass
                 verdicts = await inbox.accept([Offered(message=_raw(message)) for message in polled])
                 taken = _taken(polled, verdicts)
                 if taken > offset:
-                    await line.ask({"op": "ack", "offset": taken})
+                    with self._around("acknowledge"):
+                        await line.ask({"op": "ack", "offset": taken})
                     offset = taken
                 if offset < polled[-1]["offset"]:
                     await anyio.sleep(_PAUSE_SECONDS)
@@ -76,18 +86,19 @@ class PollingChannel:
         """Send one part; see the `Channel` port."""
         left = False
         try:
-            async with self._connected() as line:
-                left = True
-                answer = await line.ask(
-                    {
-                        "op": "send",
-                        "chat": part.target.chat,
-                        "text": part.body.text,
-                        "nonce": part.nonce,
-                        "repeated": part.repeated,
-                        "reply_to": part.target.reply_to,
-                    }
-                )
+            with self._around("send"):
+                async with self._connected() as line:
+                    left = True
+                    answer = await line.ask(
+                        {
+                            "op": "send",
+                            "chat": part.target.chat,
+                            "text": part.body.text,
+                            "nonce": part.nonce,
+                            "repeated": part.repeated,
+                            "reply_to": part.target.reply_to,
+                        }
+                    )
         except _BROKEN as exc:
             if left:
                 raise ChannelOutcomeUnknown("the line broke after the part had left") from exc

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from fermix.application.ports.control import AskAccepted, AskEnd, AskEnded, AskPart
-from fermix.domain.events import Gap, StepStarted, TextDelta, ToolFinished, ToolStarted, TurnStarted
+from fermix.domain.events import (
+    Gap,
+    PromptShown,
+    StepStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    TurnStarted,
+)
 from fermix.domain.failure import Failure, FailureKind
 from fermix.domain.ids import TurnId
 from tests.integration.cli.command_line import LIMIT_SECONDS, PROGRAM, environment, fermix
@@ -55,11 +63,12 @@ def test_everything_that_happens_is_a_line(home: Path, daemon: ScriptedControl) 
         progress(4, ToolFinished(call_id="1", name="file_read", failed=True)),
         progress(5, StepStarted(step=2)),
         progress(6, Gap(missed=3)),
+        progress(9, PromptShown(text="May I?")),
         AskPart(text="Seven, ü."),
         AskEnded(end=AskEnd.ANSWERED, text="Seven, ü.", provider="openai", model="gpt-test"),
     ]
     done = fermix(home, "ask", "--stream-json", "--session", "notes", "hello")
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.err) == (0, "fermix: May I?\n")
     assert done.out.isascii()
     assert lines(done.out) == [
         {**ACCEPTED, "session": "notes"},
@@ -69,6 +78,7 @@ def test_everything_that_happens_is_a_line(home: Path, daemon: ScriptedControl) 
         {"type": "tool_finished", "name": "file_read", "failed": True},
         {"type": "step_started", "step": 2},
         {"type": "missed", "events": 3},
+        {"type": "prompt_shown", "text": "May I?"},
         {"type": "part", "text": "Seven, ü."},
         {
             "type": "ended",

@@ -258,7 +258,8 @@ def test_a_cut_model_file_fails_where_it_is_needed(home: Path) -> None:
         ("allowed_user_ids = ['U1', 'U2']", "slack: configured: no owner, 2 allowed"),
         ("", "slack: misconfigured: neither owner_user_id nor allowed_user_ids is set"),
         ("owner_user_id = 'a b'", "slack: misconfigured: neither owner_user_id nor allowed_user_ids is set"),
-        ("owner_user_id = 'U1'\nstreaming = 'draft'", 'so streaming = "draft" does nothing'),
+        ("owner_user_id = 'U1'\nstreaming = 'draft'", "slack: configured: owner set, nobody else allowed"),
+        ("owner_user_id = 'U1'\nmode = 'socket'", "slack: misconfigured: app_token must be set"),
     ],
 )
 def test_a_channel_is_called_configured_or_misconfigured(home: Path, keys: str, said: str) -> None:
@@ -266,3 +267,12 @@ def test_a_channel_is_called_configured_or_misconfigured(home: Path, keys: str, 
     seen = doctor(home, SLACK_BOT_TOKEN="xoxb-planted-1", SLACK_SIGNING_SECRET="planted-signing")
     assert said in seen.words_of("channels")
     assert (seen.status_of("channels") == "fail") == ("misconfigured" in said)
+
+
+def test_drafts_that_a_channel_cannot_show_are_named(home: Path) -> None:
+    (home / "config.toml").write_text(
+        "[fermix_channels.whatsapp]\nenabled = true\nphone_number_id = '1'\nverify_token = 'planted-word'\n"
+        "app_secret = 'planted-secret'\nowner_user_id = '15551230001'\nstreaming = 'draft'\n"
+    )
+    seen = doctor(home, WHATSAPP_ACCESS_TOKEN="EAAplanted")
+    assert 'so streaming = "draft" does nothing' in seen.words_of("channels")

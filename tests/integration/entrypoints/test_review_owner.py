@@ -21,7 +21,8 @@ def damage(ledger: Path) -> None:
     connection.execute("UPDATE runtime SET boot='another'")
     for number in range(50):
         connection.execute(
-            "INSERT INTO cursors(origin, scope, value) VALUES('spare', ?, ?)", (str(number), "v" * 800)
+            "INSERT INTO receipts(principal, request, digest, result, created_at) VALUES('spare', ?, x'00', ?, 0)",
+            (str(number), "v" * 800),
         )
     connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size = connection.pragma("page_size")

@@ -20,6 +20,8 @@ from fermix.application.ports.control import (
     ProviderHealth,
     Readiness,
 )
+from fermix.application.ports.telemetry import Exposition
+from fermix.infrastructure.http.app import Endpoints
 from fermix.infrastructure.http.listening import CannotListen, PortTaken
 from fermix.infrastructure.http.server import serve_http
 from fermix.infrastructure.system.clock import SystemClock
@@ -56,6 +58,14 @@ class _Gateway:
         return self.health_now
 
 
+async def _metrics() -> Exposition:
+    return Exposition(body=b"fermix_up 1\n", content_type="text/plain; version=0.0.4")
+
+
+def _endpoints(gateway: _Gateway) -> Endpoints:
+    return Endpoints(control=gateway, metrics=_metrics, clock=SystemClock())
+
+
 @asynccontextmanager
 async def _serving(
     gateway: _Gateway | None = None, *, bind: str = "127.0.0.1", request_seconds: float = 10
@@ -69,11 +79,10 @@ async def _serving(
 
     async def serve() -> None:
         await serve_http(
-            gateway or _Gateway(),
+            _endpoints(gateway or _Gateway()),
             bind=bind,
             port=0,
             token=_TOKEN,
-            clock=SystemClock(),
             on_bound=on_bound,
             request_seconds=request_seconds,
         )
@@ -246,16 +255,28 @@ async def test_a_body_that_nobody_reads_does_not_hold_the_connection() -> None:
     assert answer.startswith(b"HTTP/1.1 200")
 
 
+async def test_metrics_are_for_monitors_that_may_ask() -> None:
+    async with _serving() as port:
+        answer = await _get(port, "/metrics")
+        foreign = await _get(port, "/metrics", Host="evil.example")
+        forwarded = await _get(port, "/metrics", X_Forwarded_For="192.0.2.7")
+        shown = await _get(port, "/metrics", X_Forwarded_For="192.0.2.7", Authorization=f"Bearer {_TOKEN}")
+
+    assert (answer.status_code, answer.text) == (200, "fermix_up 1\n")
+    assert answer.headers["content-type"] == "text/plain; version=0.0.4"
+    assert answer.headers["cache-control"] == "no-store"
+    assert [foreign.status_code, forwarded.status_code, shown.status_code] == [403, 401, 200]
+
+
 async def test_a_taken_port_names_its_holder() -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         with pytest.raises(PortTaken) as caught:
             await serve_http(
-                _Gateway(),
+                _endpoints(_Gateway()),
                 bind="127.0.0.1",
                 port=port,
                 token=_TOKEN,
-                clock=SystemClock(),
                 on_bound=_ignore,
             )
 
@@ -269,11 +290,10 @@ async def test_a_taken_port_names_its_holder() -> None:
 async def test_an_address_of_another_machine_cannot_be_listened_on() -> None:
     with pytest.raises(CannotListen, match=r"192\.0\.2\.1"):
         await serve_http(
-            _Gateway(),
+            _endpoints(_Gateway()),
             bind="192.0.2.1",
             port=0,
             token=_TOKEN,
-            clock=SystemClock(),
             on_bound=_ignore,
         )
 

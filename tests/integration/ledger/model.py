@@ -66,15 +66,15 @@ class Model:
     def admit(self, key: str, chat: str, *, awaited: bool, album: str | None) -> str:
         if key in self.keys:
             return "Duplicate"
+        collecting = [t for t in self.in_state(TurnState.COLLECTING) if t.chat == chat]
+        joined = next((turn for turn in collecting if turn.album == album), None)
         placement = place(waiting_here=self.waiting(chat), waiting_in_all=self.waiting(), limits=LIMITS)
-        if placement is not Placement.WAIT:
+        if placement is not Placement.WAIT and joined is None:  # an album is never cut in two
             return "Full"
         self.windows.setdefault(chat, 0)
-        collecting = [t for t in self.in_state(TurnState.COLLECTING) if t.chat == chat]
         for turn in collecting:
             if turn.album != album:
                 turn.state = TurnState.QUEUED
-        joined = next((turn for turn in collecting if turn.album == album), None)
         if joined is not None and album is not None:
             joined.texts.append(key)
             joined.awaited = joined.awaited or awaited

@@ -102,12 +102,26 @@ async def test_what_was_committed_is_there_after_reopening(path: Path) -> None:
     assert found.row == accepted.row
 
 
-async def test_a_file_of_the_first_version_is_brought_to_this_one_with_all_that_is_in_it(path: Path) -> None:
+_BACK_TO_SECOND = (
+    "DROP TABLE gone",
+    "DROP INDEX outbox_blob",
+    "DROP INDEX media_blob",
+    "ALTER TABLE outbox DROP COLUMN blob",
+)
+
+
+@pytest.mark.parametrize(
+    ("version", "back"), [(1, (*_BACK_TO_SECOND, "DROP TABLE moves")), (2, _BACK_TO_SECOND)]
+)
+async def test_a_file_of_an_older_version_is_brought_to_this_one_with_all_that_is_in_it(
+    path: Path, version: int, back: tuple[str, ...]
+) -> None:
     async with an_owned_ledger(path) as ledger:
         accepted = await admit_one(ledger, says("1"))
     connection = apsw.Connection(str(path))
-    connection.execute("DROP TABLE moves")
-    connection.execute("PRAGMA user_version=1")
+    for statement in back:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA user_version={version}")
     connection.close()
     for _ in range(2):
         async with an_owned_ledger(path) as ledger:

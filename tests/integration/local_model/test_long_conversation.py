@@ -20,6 +20,7 @@ from fermix.infrastructure.providers.local.files import DefaultModelFile
 from fermix.infrastructure.providers.local.profile import default_profile
 from fermix.infrastructure.providers.openai.endpoint import ApiKey, Endpoint
 from fermix.infrastructure.providers.openai.factory import Wire, build_model
+from fermix.infrastructure.system.clock import SystemClock
 from tests.integration.local_model.runtimes import runtime_for
 
 pytestmark = [pytest.mark.anyio, pytest.mark.needs("local-model", "package:xllamacpp")]
@@ -29,7 +30,7 @@ TURNS = 30
 
 class NothingToJournal(Journal):
     def __init__(self) -> None:
-        pass
+        self.clock = SystemClock()
 
 
 async def test_thirty_turns_fit_into_a_window_that_holds_a_few(

@@ -84,6 +84,7 @@ async def test_only_the_owner_sees_the_file_tools(house: _House, trust: Trust | 
         "file_read",
         "glob_search",
         "content_search",
+        "request_directory_access",
     ]
     assert all(json.dumps(one.parameters) and not one.journalled for one in capabilities)
 

@@ -38,6 +38,14 @@ class Echo:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class EchoOrCall:
+    """As `Echo`, but a user message whose last line begins with `word` is answered by a call of a tool first."""
+
+    word: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Refuse:
     """An error reply; a `str` body is sent as it is."""
 
@@ -67,7 +75,7 @@ class Drop:
     """Closes the connection instead of answering."""
 
 
-Answer: TypeAlias = Say | Echo | Refuse | Frames | Hang | Drop
+Answer: TypeAlias = Say | Echo | EchoOrCall | Refuse | Frames | Hang | Drop
 
 
 def answer_from_json(value: Mapping[str, Any]) -> Answer:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import ModuleType
 from typing import Any, assert_never
+from uuid import uuid4
 
 from typing_extensions import override
 
@@ -19,8 +20,10 @@ from tests.servers.openai_strict import chat, responses
 from tests.servers.openai_strict.rules import WrongField
 from tests.servers.openai_strict.script import (
     Answer,
+    Call,
     Drop,
     Echo,
+    EchoOrCall,
     Frames,
     Hang,
     Refuse,
@@ -92,6 +95,13 @@ def strict_server(
             Bound.state.closing.set()
             http.shutdown()
             thread.join()
+
+
+def _echo_or_call(answer: EchoOrCall, text: str, body: Any) -> Say:
+    asked = body["messages"][-1]["role"] == "user"
+    if asked and text.rpartition("\n")[2].startswith(answer.word):
+        return Say(calls=(Call(id=f"call_{uuid4().hex[:12]}", name=answer.name, arguments="{}"),))
+    return Say(text=f"You said: {text}")
 
 
 class _ClientLeft(Exception):
@@ -169,6 +179,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._end_body()
             case Echo():
                 self._stream(wire.frames(Say(text=f"You said: {wire.last_user_text(body)}"), body))
+                self._end_body()
+            case EchoOrCall():
+                self._stream(wire.frames(_echo_or_call(answer, wire.last_user_text(body), body), body))
                 self._end_body()
             case Refuse():
                 self._whole(answer.status, answer.body, dict(answer.headers))

@@ -20,7 +20,9 @@ from tests.servers.telegram_api.refusal import WEBHOOK_SET, Conflict, Refused, f
 from tests.servers.telegram_api.world import World
 
 _NAMES = {name.lower(): name for name in (*METHODS, "getUpdates")}
-MAX_BODY = 52_428_800
+MAX_BODY = 51 * 1024 * 1024
+"""A file of 50 MiB, and the parameters beside it."""
+
 _LOOK = 0.02
 
 

@@ -4,10 +4,12 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from tests.servers.telegram_api.chats import Chat, thread_in
 from tests.servers.telegram_api.entities import formatted
+from tests.servers.telegram_api.files import KINDS, send_file, set_message_reaction
 from tests.servers.telegram_api.parameters import Parameters
 from tests.servers.telegram_api.records import Json, Shown
 from tests.servers.telegram_api.refusal import BadRequest
@@ -49,6 +51,7 @@ _SCOPES = frozenset(
 MAX_COMMANDS = 100
 MAX_DESCRIPTION = 256
 MAX_CALLBACK_BYTES = 64
+MAX_TAP_ANSWER = 200
 MAX_DOWNLOAD = 20 * 1024 * 1024
 
 
@@ -111,6 +114,30 @@ def edit_message_text(world: World, given: Parameters) -> Json:
         world.flood.admit(chat.id, now=time.monotonic())
     after = replace(before, text=text, entities=entities, previews=previews, edits=before.edits + 1)
     return _keep(world, chat, after, markup)
+
+
+def edit_message_reply_markup(world: World, given: Parameters) -> Json:
+    """Change or remove the buttons of one of the bot's messages; the message."""
+    chat = world.chats.open_to_bot(given.text("chat_id"))
+    number = given.whole("message_id")
+    before = world.own.get((chat.id, number))
+    if before is None:
+        raise BadRequest("message to edit not found")
+    markup = _markup(given)
+    if world.messages[chat.id, number].get("reply_markup") == markup:
+        raise BadRequest(_NOT_MODIFIED)
+    return _keep(world, chat, replace(before, edits=before.edits + 1), markup)
+
+
+def answer_callback_query(world: World, given: Parameters) -> bool:
+    """Tell the one who tapped; once for a tap."""
+    number = given.text("callback_query_id")
+    if number not in world.taps:
+        raise BadRequest("query is too old and response timeout expired or query ID is invalid")
+    if len(given.text("text")) > MAX_TAP_ANSWER:
+        raise BadRequest("MESSAGE_TOO_LONG")
+    world.taps.discard(number)
+    return True
 
 
 def delete_message(world: World, given: Parameters) -> bool:
@@ -193,10 +220,16 @@ def get_file(world: World, given: Parameters) -> Json:
     return {"file_id": number, "file_unique_id": f"U{number}", "file_size": len(data), "file_path": path}
 
 
+def _send_file(method: str, world: World, given: Parameters) -> Json:
+    return send_file(world, given, KINDS[method], reply=_reply, keep=_keep)
+
+
 METHODS: Mapping[str, Method] = {
     "getMe": get_me,
     "sendMessage": send_message,
     "editMessageText": edit_message_text,
+    "editMessageReplyMarkup": edit_message_reply_markup,
+    "answerCallbackQuery": answer_callback_query,
     "deleteMessage": delete_message,
     "sendChatAction": send_chat_action,
     "setMyCommands": set_my_commands,
@@ -206,6 +239,8 @@ METHODS: Mapping[str, Method] = {
     "deleteWebhook": delete_webhook,
     "getWebhookInfo": get_webhook_info,
     "getFile": get_file,
+    **{name: partial(_send_file, name) for name in KINDS},
+    "setMessageReaction": set_message_reaction,
 }
 
 
@@ -282,6 +317,7 @@ def _keep(world: World, chat: Chat, shown: Shown, markup: Json | None) -> Json:
         message["entities"] = list(shown.entities)
     if markup is not None:
         message["reply_markup"] = markup
+        world.buttons[chat.id, shown.message_id] = markup
     target = world.messages.get((chat.id, shown.reply_to or 0))
     if target is not None:
         message["reply_to_message"] = {k: v for k, v in target.items() if k != "reply_to_message"}

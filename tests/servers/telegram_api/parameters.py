@@ -9,10 +9,9 @@ import json
 import re
 from collections.abc import Mapping
 from email.message import Message
-from email.parser import BytesParser
-from email.policy import HTTP
+from email.parser import HeaderParser
 from typing import Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, unquote
 
 from tests.servers.telegram_api.refusal import BadRequest
 
@@ -111,26 +110,36 @@ def _from_form(body: bytes) -> dict[str, Any]:
         raise BadRequest("can't parse request: wrong form encoding") from None
 
 
+class UploadedFile(dict[str, Any]):
+    """A file in a request: as it is recorded, its name, type and size; its bytes beside that."""
+
+    def __init__(self, name: str, mime_type: str, content: bytes) -> None:
+        super().__init__(file=name, type=mime_type, bytes=len(content))
+        self.content = content
+
+
 def _from_multipart(content_type: str, body: bytes) -> dict[str, Any]:
-    head = f"Content-Type: {content_type}\r\n\r\n".encode()
-    message = BytesParser(policy=HTTP).parsebytes(head + body)
-    if not message.is_multipart():
+    header = Message()
+    header["Content-Type"] = content_type
+    boundary = header.get_boundary()
+    before, *parts = (b"\r\n" + body).split(f"\r\n--{boundary}".encode())
+    if before or not boundary or not parts or not parts.pop().startswith(b"--"):
         raise BadRequest("can't parse request: wrong multipart encoding")
-    values: dict[str, Any] = {}
-    for part in message.iter_parts():
-        name, value = _field(part)
-        values[name] = value
-    return values
+    return dict(_field(part) for part in parts)
 
 
-def _field(part: Message) -> tuple[str, Any]:
-    name = part.get_param("name", header="content-disposition")
+def _field(part: bytes) -> tuple[str, Any]:
+    raw_head, _, content = part.removeprefix(b"\r\n").partition(b"\r\n\r\n")
+    try:
+        head = HeaderParser().parsestr(raw_head.decode())
+    except UnicodeDecodeError:
+        raise BadRequest("strings must be encoded in UTF-8") from None
+    name = head.get_param("name", header="content-disposition")
     if not isinstance(name, str):
         raise BadRequest("can't parse request: a part without a name")
-    data = part.get_payload(decode=True)
-    content = data if isinstance(data, bytes) else b""
-    if part.get_filename() is not None:
-        return name, {"file": part.get_filename(), "bytes": len(content)}
+    file_name = head.get_param("filename", header="content-disposition")
+    if isinstance(file_name, str):
+        return name, UploadedFile(unquote(file_name), head.get_content_type(), content)
     try:
         return name, content.decode()
     except UnicodeDecodeError:

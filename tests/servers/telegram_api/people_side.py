@@ -8,7 +8,7 @@ from typing import Any
 
 import anyio.to_thread
 
-from tests.servers.telegram_api.people import Writing, written
+from tests.servers.telegram_api.people import Writing, person, written
 from tests.servers.telegram_api.records import Call, Drop, Fault, Json, Shown
 from tests.servers.telegram_api.world import World
 
@@ -83,6 +83,37 @@ class PeopleSide:
             self._world.queue.push({kind or ("message" if edit_of is None else "edited_message"): message})
         return int(message["message_id"])
 
+    def user_taps(self, chat: int, message: int, *, user: int = 1001, button: int = 0) -> str:
+        """A person taps a button under a message of the bot's; the tap's id.
+
+        The button need not be there any more: clients show a message for a while as they have it.
+        """
+        with self._world.changed:
+            under = self._world.messages[chat, message]
+            rows = under.get("reply_markup", self._world.buttons.get((chat, message), {}))["inline_keyboard"]
+            number = f"4382bfdwdsb{len(self._world.calls)}{self._world.queue.next_id}"
+            self._world.taps.add(number)
+            query = {
+                "id": number,
+                "from": person(user),
+                "message": under,
+                "chat_instance": "-3920184",
+                "data": [each for row in rows for each in row][button]["callback_data"],
+            }
+            self._world.queue.push({"callback_query": query})
+        return number
+
+    def deletes(self, chat: int, message: int) -> None:
+        """A person who may do so takes a message of the bot's away."""
+        with self._world.changed:
+            del self._world.messages[chat, message], self._world.own[chat, message]
+
+    def buttons(self, chat: int, message: int) -> list[str]:
+        """The labels of the buttons under a message now."""
+        with self._world.changed:
+            markup = self._world.messages[chat, message].get("reply_markup", {})
+        return [each["text"] for row in markup.get("inline_keyboard", ()) for each in row]
+
     def update(self, update: Mapping[str, Any]) -> int:
         """Any update at all, odd ones too; `update_id` is added where it is missing, and returned."""
         with self._world.changed:
@@ -132,6 +163,16 @@ class PeopleSide:
         self._wait(lambda: len(shown()) >= wait_for, f"{wait_for} messages", seconds)
         with self._world.changed:
             return shown()
+
+    async def reactions(self, count: int, *, seconds: float = PATIENCE) -> list[str]:
+        """Wait until so many messages carry a reaction of the bot; all of those."""
+
+        def found() -> list[str]:
+            self._wait(lambda: len(self._world.reactions) >= count, f"{count} reactions", seconds)
+            with self._world.changed:
+                return [*self._world.reactions.values()]
+
+        return await anyio.to_thread.run_sync(found, abandon_on_cancel=True)
 
     async def until_sent(
         self, count: int, *, chat: int | None = None, seconds: float = PATIENCE

@@ -11,6 +11,16 @@ Drop: TypeAlias = Literal["before", "after", "half"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ShownFile:
+    """What hangs on a message of the bot; `kind` is called as its parameter is."""
+
+    kind: str
+    name: str
+    mime_type: str
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shown:
     """One message of the bot as its chat shows it now, after cleaning and edits.
 
@@ -19,6 +29,7 @@ class Shown:
         entities: in order of offset, in UTF-16 units of `text`.
         previews: whether links in it may show a preview.
         at: when it was sent, in seconds of `time.monotonic`.
+        file: what hangs on it; `text` is its caption then.
     """
 
     message_id: int
@@ -30,6 +41,7 @@ class Shown:
     previews: bool
     edits: int
     at: float
+    file: ShownFile | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
+from itertools import count
 from types import MappingProxyType
 
 import anyio
@@ -11,6 +12,9 @@ import anyio
 from fermix.application.agent.loop import AgentLoop
 from fermix.application.agent.prompt import Persona
 from fermix.application.agent.toolbox import Toolbox
+from fermix.application.commands.approving import CarryOutApprovals
+from fermix.application.commands.desk import ApprovalDesk
+from fermix.application.commands.outside import NOTHING_OUTSIDE, CarriesOut
 from fermix.application.delivery.deliverer import Deliverer
 from fermix.application.gateway.dispatcher import Dispatcher
 from fermix.application.gateway.gateway import Gateway, Receipt
@@ -18,6 +22,7 @@ from fermix.application.gateway.health import HealthBoard
 from fermix.application.gateway.stages import Door
 from fermix.application.operations.ask import CLI_CHANNEL, Ask
 from fermix.application.ports.channel import (
+    Buttons,
     Channel,
     ChannelError,
     ChannelFeatures,
@@ -27,12 +32,17 @@ from fermix.application.ports.channel import (
     Offered,
     OutgoingPart,
     Typing,
+    buttons_of,
 )
 from fermix.application.ports.model import Model
+from fermix.application.ports.policies import PolicySource
+from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.application.ports.tools import Tool
 from fermix.application.ports.turns import Turns
+from fermix.application.turns.access import OfferAccess, Sandboxed
 from fermix.application.turns.events import TurnEvents
-from fermix.application.turns.phases import StreamObserver, nobody_measures
+from fermix.application.turns.measuring import stream_observer
+from fermix.application.turns.phases import StreamObserver
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
 from fermix.application.turns.streaming import StreamReplies
@@ -70,6 +80,7 @@ class TestChannel:
     moved_to: ChatId | None = None
     typing: Typing | None = None
     drafts: Drafts | None = None
+    buttons: Buttons | None = None
     account: AccountId = ACCOUNT
     features: ChannelFeatures = field(default_factory=ChannelFeatures)
 
@@ -148,10 +159,17 @@ class House:
         return await self.gateway.accept(offered, door)
 
 
+def counted_bytes() -> Callable[[], bytes]:
+    """Random bytes that can be foretold: the first code is AAAAAAAB."""
+    numbers = count(1)
+    return lambda: next(numbers).to_bytes(5)
+
+
 def build(
     model: Model,
     *,
     tools: Sequence[Tool] = (),
+    computer_use: bool = False,
     slots: int = 4,
     limits: QueueLimits | None = None,
     ledger: MemoryLedger | None = None,
@@ -163,8 +181,13 @@ def build(
     typing: Typing | None = None,
     drafts: Drafts | None = None,
     streaming: Mapping[ChannelName, StreamingMode] = _NO_STREAMING,
-    observe: StreamObserver = nobody_measures,
+    observe: StreamObserver | None = None,
+    telemetry: Telemetry = UNHEARD,
     call_seconds: float = 5.0,
+    sandbox: Sandboxed | None = None,
+    keeps_waiting: bool = True,
+    policies: PolicySource | None = None,
+    outside: CarriesOut = NOTHING_OUTSIDE,
 ) -> House:
     clock = clock or StoppedClock()
     ids = ids or CountedIds()
@@ -172,18 +195,32 @@ def build(
     turns = wrap_turns(ledger.turns)
     channel, cli = channel or TestChannel(typing=typing, drafts=drafts), CliChannel()
     channels: dict[ChannelName, Channel] = {TEST: channel, CLI_CHANNEL: cli}
-    policies = Movable(allow())
+    movable = Movable(allow())
+    policies = policies or movable
     events = TurnEvents()
     board = HealthBoard(providers=lambda: (), channels=())
-    deliverer = Deliverer(outbox=ledger.outbox, channels=channels, clock=clock, ids=ids)
+    deliverer = Deliverer(outbox=ledger.outbox, channels=channels, clock=clock, ids=ids, telemetry=telemetry)
+    desk = ApprovalDesk(clock=clock, ids=ids, random=counted_bytes(), keeps_waiting=keeps_waiting)
+    access = (
+        None
+        if sandbox is None
+        else OfferAccess(sandbox=sandbox, desk=desk, channels=channels, deliverer=deliverer, events=events)
+    )
+    carries_out = (
+        outside
+        if sandbox is None
+        else CarryOutApprovals(
+            changes=sandbox.changes, desk=desk, admissions=ledger.admissions, buttons=buttons_of(channels)
+        )
+    )
     settle = SettleTurn(turns=turns, deliverer=deliverer, events=events, clock=clock)
     run_turn = RunTurn(
         turns=turns,
         conversations=ledger.conversations,
         policies=policies,
         tools=TurnTools(
-            loop=AgentLoop(max_iterations=10),
-            toolbox=Toolbox(tools),
+            loop=AgentLoop(max_iterations=10, telemetry=telemetry),
+            toolbox=Toolbox(tools, computer_use=computer_use),
             models=OneModel(model),  # type: ignore[arg-type]  # answers `primary` with a profile
             settings=TurnSettings(persona=Persona(), time_limit=time_limit),
             typing=ShowTyping(channels=channels, clock=clock),
@@ -192,10 +229,12 @@ def build(
                 modes=streaming,
                 events=events,
                 deliverer=deliverer,
-                observe=observe,
+                observe=observe or stream_observer(telemetry),
                 call_seconds=call_seconds,
             ),
             observe=board.provider,
+            telemetry=telemetry,
+            access=access,
         ),
         settle=settle,
         clock=clock,
@@ -215,6 +254,8 @@ def build(
         deliverer=deliverer,
         board=board,
         clock=clock,
+        telemetry=telemetry,
+        outside=carries_out,
     )
     ask = Ask(
         gateway=gateway,
@@ -229,7 +270,7 @@ def build(
         clock=clock,
         channel=channel,
         cli=cli,
-        policies=policies,
+        policies=movable,
         events=events,
         deliverer=deliverer,
         dispatcher=dispatcher,
@@ -245,6 +286,7 @@ async def running(house: House) -> AsyncGenerator[House]:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(house.deliverer.run)
         tasks.start_soon(house.dispatcher.run)
+        tasks.start_soon(house.gateway.run)
         await anyio.wait_all_tasks_blocked()
         yield house
         tasks.cancel_scope.cancel()

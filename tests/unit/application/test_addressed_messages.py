@@ -5,15 +5,14 @@ import pytest
 from fermix.application.commands.registry import HELP, find_command
 from fermix.application.gateway.stages import Answered, Candidate, Ended, Passed, walk
 from fermix.application.ports.admissions import Command, Input
-from fermix.application.ports.channel import ChannelFeatures
 from tests.unit.application.test_stages import candidate
 
 FORWARDED = [{"kind": "forward", "author": "max", "text": "/stop"}]
 
 
-@pytest.mark.parametrize("features", [ChannelFeatures(), ChannelFeatures(media=True)])
-def test_a_forwarded_message_is_input_and_runs_no_command(features: ChannelFeatures) -> None:
-    step = walk(candidate("", features=features, references=FORWARDED))
+@pytest.mark.parametrize("reads_media", [True, False])
+def test_a_forwarded_message_is_input_and_runs_no_command(*, reads_media: bool) -> None:
+    step = walk(candidate("", reads_media=reads_media, references=FORWARDED))
     assert isinstance(step, Candidate)
     assert isinstance(step.admission, Input)
 

@@ -28,6 +28,7 @@ from fermix.domain.history import (
     UserEntry,
 )
 from fermix.domain.ids import TurnId
+from fermix.testing.clock import StoppedClock
 from tests.unit.application.scripted import PROFILE, RecordingTool, ScriptedModel, calls, message, says
 
 pytestmark = pytest.mark.anyio
@@ -37,7 +38,7 @@ class NoJournal(Journal):
     """For turns whose tools leave nothing to write down."""
 
     def __init__(self) -> None:
-        pass
+        self.clock = StoppedClock()
 
 
 def task(

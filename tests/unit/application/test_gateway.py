@@ -152,7 +152,7 @@ async def test_a_stranger_gets_nothing_and_leaves_only_a_warning(caplog: pytest.
         assert len(house.gateway.refused_lately()) == 50
     (record, *_) = [r for r in caplog.records if r.message == "gateway.sender_refused"]
     assert record.levelname == "WARNING"
-    said = " ".join((*record.__dict__["sender_ids"], record.__dict__["sender"]))
+    said = " ".join((record.__dict__["sender_ids"], record.__dict__["sender"]))
     assert "99" in said
     assert "\n" not in said
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fermix.application.gateway.gateway import ChannelInbox
+from fermix.application.gateway.inbox import ChannelInbox
 from fermix.application.ports.channel import Verdict
 from fermix.application.ports.control import ChannelHealth, ChannelStatus
 from fermix.domain.ids import ChatId

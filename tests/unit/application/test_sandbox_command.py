@@ -17,7 +17,7 @@ from fermix.application.commands.sandbox import (
     WrongUsage,
     read_sandbox_command,
 )
-from fermix.domain import wording
+from fermix.domain import approval_wording, wording
 from fermix.domain.authorization import Gate, Policies
 from fermix.domain.commands import CommandSpec, ParsedCommand, parse_command
 from fermix.domain.ids import UserId
@@ -130,7 +130,7 @@ async def test_the_owner_is_told_how_the_sandbox_stands_and_no_model_is_asked() 
     assert f"Granted: {PROJECT}" in status
     assert f"- {PROJECT} (granted)" in roots
     assert usage == SANDBOX_USAGE
-    assert change == wording.SANDBOX_CHANGES_ELSEWHERE
+    assert change == approval_wording.NOT_HERE
 
 
 @pytest.mark.anyio

@@ -47,10 +47,11 @@ def candidate(
     features: ChannelFeatures = PLAIN,
     memory: WebhookMemory | None = None,
     bot_name: str | None = None,
+    reads_media: bool = False,
     **facts: object,
 ) -> Candidate:
     return Candidate(
-        door=Door(registration=registration, features=features, bot_name=bot_name),
+        door=Door(registration=registration, features=features, bot_name=bot_name, reads_media=reads_media),
         offered=Offered(message=raw(text, **facts)),
         policies=POLICIES,
         memory=memory or WebhookMemory(StoppedClock()),
@@ -75,6 +76,7 @@ def test_the_stages_stand_in_their_pinned_order() -> None:
         "normalise_message",
         "drop_twins",
         "authorise_sender",
+        "check_tapper",
         "admit_to_chat",
         "reject_empty",
         "plan_admission",
@@ -105,7 +107,6 @@ def test_a_stranger_with_an_empty_message_is_denied_and_not_answered() -> None:
     [
         {"text": "  \n"},
         {"text": "", "attachments": [{"kind": "other", "reference": "sticker"}]},
-        {"text": "", "attachments": [{"kind": "image", "reference": "photo"}]},
     ],
 )
 def test_what_holds_nothing_readable_is_answered_as_empty(facts: dict[str, object]) -> None:
@@ -117,9 +118,23 @@ def test_a_picture_alone_is_content_where_pictures_can_be_fetched() -> None:
     admission = admitted(
         text="",
         attachments=[{"kind": "image", "reference": "photo"}],
-        features=ChannelFeatures(media=True),
+        reads_media=True,
     )
     assert isinstance(admission, Input)
+
+
+@pytest.mark.parametrize("kind", ["image", "audio", "file"])
+def test_media_alone_is_answered_that_it_cannot_be_read_where_it_cannot(kind: str) -> None:
+    answer = ending(text=" ", attachments=[{"kind": kind, "reference": "photo"}])
+    assert answer == Answered(text=wording.CANNOT_READ_MEDIA)
+
+
+@pytest.mark.parametrize("reads_media", [True, False])
+def test_media_with_a_caption_is_input(*, reads_media: bool) -> None:
+    attachments = [{"kind": "image", "reference": "photo"}, {"kind": "other", "reference": "sticker"}]
+    admission = admitted(text="what is this?", attachments=attachments, reads_media=reads_media)
+    assert isinstance(admission, Input)
+    assert [each.reference for each in admission.message.attachments] == ["photo", "sticker"]
 
 
 @pytest.mark.requirement("trust.flow.message_to_snapshot", "snapshot.stored_with_the_turn")
@@ -196,3 +211,16 @@ def test_only_webhooks_are_remembered_and_a_second_delivery_is_a_twin() -> None:
     second = walk(candidate(memory=memory, features=webhook))
     assert isinstance(second, Ended)
     assert isinstance(second.ending, Twin)
+
+
+def test_an_edit_is_no_twin_of_what_it_edits_nor_of_an_earlier_edit_and_a_repeat_of_it_is() -> None:
+    memory = WebhookMemory(StoppedClock())
+    webhook = ChannelFeatures(webhook=True)
+
+    def offered(edited_at: datetime | None) -> Candidate | Ended:
+        return walk(candidate(memory=memory, features=webhook, edited_at=edited_at))
+
+    first, second = datetime(2026, 1, 1, tzinfo=UTC), datetime(2026, 1, 2, tzinfo=UTC)
+    assert isinstance(offered(None), Candidate)
+    endings = [step.ending for at in (first, second, second) if isinstance(step := offered(at), Ended)]
+    assert [type(one) for one in endings] == [Edit, Edit, Twin]

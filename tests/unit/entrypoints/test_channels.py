@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from fermix.application.ports.channel import drafts_of
 from fermix.application.ports.control import ChannelStatus, OwnerKind
 from fermix.domain.ids import ChannelName
 from fermix.domain.splitting import TextUnit
-from fermix.entrypoints.channels import channels_of, door_of, initial_health
+from fermix.domain.streaming.mode import StreamingMode
+from fermix.entrypoints.channels import channels_of, door_of, initial_health, streaming_modes
+from fermix.entrypoints.messengers import WITH_DRAFTS
 from fermix.entrypoints.preparation import prepare
 from fermix.entrypoints.surroundings import surroundings_of
 from fermix.infrastructure.settings.model import Settings
@@ -38,6 +41,20 @@ def test_a_bot_with_a_token_and_an_owner_is_served(tmp_path: Path) -> None:
     assert (door.registration.channel, door.registration.account) == ("telegram", "123456")
     assert (door.features.max_text, door.features.text_unit) == (4096, TextUnit.UTF16)
     assert door.features.offers_again
+
+
+@pytest.mark.requirement("streaming.off_by_default")
+def test_answers_are_shown_while_they_are_written_only_where_the_owner_wants_it(tmp_path: Path) -> None:
+    assert set(streaming_modes(settings(tmp_path, COMPLETE)).values()) == {StreamingMode.OFF}
+    wanted = tmp_path / "wanted"
+    wanted.mkdir()
+    modes = streaming_modes(settings(wanted, f'{COMPLETE}\nstreaming = "draft"'))
+    assert {name for name, mode in modes.items() if mode is StreamingMode.DRAFT} == {TELEGRAM}
+
+
+def test_what_is_said_of_drafts_without_loading_a_channel_is_true(tmp_path: Path) -> None:
+    channels = channels_of(settings(tmp_path, COMPLETE), OwnerKind.DAEMON, SystemClock(), AROUND)
+    assert drafts_of(channels).keys() == channels.keys() & WITH_DRAFTS
 
 
 @pytest.mark.requirement("config.channel_without_owner_is_not_started")
@@ -145,3 +162,17 @@ def test_every_home_of_a_user_has_the_same_folder_for_locks(tmp_path: Path) -> N
     environ = {"XDG_RUNTIME_DIR": str(tmp_path)}
     folders = {surroundings_of(Path(home), environ).runtime_folder for home in ("/a", "/b")}
     assert folders == {tmp_path / "fermix"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "is_served"),
+    [
+        ('bot_token = "xoxb-1-2-x"\nsigning_secret = "s"', True),
+        ('bot_token = "xoxb-1-2-x"\napp_token = "xapp-1"', False),
+        ('mode = "socket"\nbot_token = "xoxb-1-2-x"\napp_token = "xapp-1"', True),
+        ('mode = "socket"\nbot_token = "xoxb-1-2-x"\nsigning_secret = "s"', False),
+    ],
+)
+def test_slack_is_served_with_what_its_way_in_needs(tmp_path: Path, keys: str, is_served: bool) -> None:
+    section = f'enabled = false\n[fermix_channels.slack]\nenabled = true\nowner_user_id = "U0OWN"\n{keys}'
+    assert served(settings(tmp_path, section)) == ({"slack"} if is_served else set())

@@ -72,6 +72,18 @@ class Journal:
         intent = self._intent("block", Repeat.TEXT, "{}")
         return await self.turns.begin_effect(replace(intent, part=part, target=target))
 
+    async def ask(self, name: str, intent: str, part: Part, target: Target) -> SendingPart | None:
+        """Commit a prompt to a human: what is asked, and the part that shows it, to be sent now.
+
+        Returns:
+            What to send at once; nothing while something older is on its way there.
+
+        Raises:
+            StaleTurn: the turn was stopped; nobody may be asked.
+        """
+        asked = self._intent(name, Repeat.UNSAFE, intent[:MAX_NOTE])
+        return await self.turns.begin_effect(replace(asked, part=part, target=target))
+
     def _intent(self, name: str, repeat: Repeat, intent: str) -> EffectIntent:
         step, self._step = self._step, self._step + 1
         return EffectIntent(

@@ -10,9 +10,11 @@ import anyio
 
 from fermix.application.agent.arguments import kept_arguments
 from fermix.application.agent.journal import Journal
+from fermix.application.agent.measuring import Measuring, Outcomes, measured_calls, measured_request
 from fermix.application.agent.toolbox import Toolbox
 from fermix.application.ports.ledger_errors import LedgerError
 from fermix.application.ports.model import Model, ModelError, ModelRequest, ToolCall, ToolDefinition
+from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.application.ports.tools import ToolContext, ToolResult
 from fermix.domain import wording
 from fermix.domain.events import StepStarted, TextDelta, ToolFinished, ToolStarted, TurnEvent
@@ -70,8 +72,9 @@ class AgentTask:
 class AgentLoop:
     """Runs a task to its answer. Raises `ModelError` when there is none."""
 
-    def __init__(self, *, max_iterations: int) -> None:
+    def __init__(self, *, max_iterations: int, telemetry: Telemetry = UNHEARD) -> None:
         self._max_iterations = max_iterations
+        self._telemetry = telemetry
 
     async def run(self, task: AgentTask) -> AgentAnswer:
         """Ask, run the calls, ask again, until the model answers without calls.
@@ -80,19 +83,21 @@ class AgentLoop:
             ModelError: the model failed, the step limit was reached, or the model kept repeating one call.
         """
         detector = LoopDetector()
+        measuring = Measuring(telemetry=self._telemetry, clock=task.journal.clock, turn=task.context.turn)
         tools = task.toolbox.definitions(task.context.scope) if task.model.profile.tools else ()
         for step in range(1, self._max_iterations + 1):
             if step > 1:
                 task.transcript.extend(task.corrections())
                 task.report(StepStarted(step=step))
-            answer = await task.model.complete(
-                ModelRequest(
-                    system=task.system,
-                    entries=fit_to_window(task.history, task.transcript, task.model, task.system, tools),
-                    tools=tools,
-                ),
-                on_text=lambda text: task.report(TextDelta(text=text)),
-            )
+            with measured_request(measuring, task.model.profile, step):
+                answer = await task.model.complete(
+                    ModelRequest(
+                        system=task.system,
+                        entries=fit_to_window(task.history, task.transcript, task.model, task.system, tools),
+                        tools=tools,
+                    ),
+                    on_text=lambda text: task.report(TextDelta(text=text)),
+                )
             calls = tuple(_record(call) for call in answer.tool_calls)
             said = AssistantEntry(
                 text=answer.text,
@@ -103,7 +108,8 @@ class AgentLoop:
             if not calls:
                 task.transcript.append(said)
                 return AgentAnswer(text=answer.text)
-            results, stuck = await self._run_calls(task, answer.tool_calls, detector)
+            with measured_calls(measuring, task.toolbox, answer.tool_calls) as outcomes:
+                results, stuck = await self._run_calls(task, answer.tool_calls, detector, outcomes)
             task.transcript.extend((said, *results))
             if stuck:
                 raise ModelError(Failure(kind=FailureKind.LOOPING))
@@ -112,14 +118,14 @@ class AgentLoop:
         )
 
     async def _run_calls(
-        self, task: AgentTask, calls: Sequence[ToolCall], detector: LoopDetector
+        self, task: AgentTask, calls: Sequence[ToolCall], detector: LoopDetector, outcomes: Outcomes
     ) -> tuple[list[HistoryEntry], bool]:
         """Run the calls of one answer: neighbours that only read at the same time, others one by one.
 
         Returns:
             Their results, and whether the same failure has come too often.
         """
-        results: dict[int, ToolResult] = {}
+        results = outcomes.results
         warned = False
         for call in calls:
             verdict = detector.observe(call.name, call.arguments)
@@ -139,9 +145,9 @@ class AgentLoop:
                     continue
                 spoken = True
             if len(group) == 1:
-                await _run_into(results, position, calls[position], task)
+                await _run_into(outcomes, position, calls[position], task)
             else:
-                await _run_together(results, group, calls, task)
+                await _run_together(outcomes, group, calls, task)
             position = group[-1] + 1
         stuck = False
         for index, call in enumerate(calls):
@@ -157,22 +163,22 @@ class AgentLoop:
         return entries, stuck
 
 
-async def _run_into(results: dict[int, ToolResult], index: int, call: ToolCall, task: AgentTask) -> None:
+async def _run_into(outcomes: Outcomes, index: int, call: ToolCall, task: AgentTask) -> None:
     task.report(ToolStarted(call_id=call.call_id, name=call.name))
+    began = task.journal.clock.monotonic()
     result = await task.toolbox.run(call, task.context, task.journal)
+    outcomes.took[index] = task.journal.clock.monotonic() - began
     task.report(ToolFinished(call_id=call.call_id, name=call.name, failed=result.failed))
-    results[index] = result
+    outcomes.results[index] = result
 
 
-async def _run_together(
-    results: dict[int, ToolResult], group: range, calls: Sequence[ToolCall], task: AgentTask
-) -> None:
+async def _run_together(outcomes: Outcomes, group: range, calls: Sequence[ToolCall], task: AgentTask) -> None:
     """Run calls at the same time; the first error of the ledger ends them all and is raised as it is."""
     broken: list[LedgerError] = []
 
     async def run(index: int, scope: anyio.CancelScope) -> None:
         try:
-            await _run_into(results, index, calls[index], task)
+            await _run_into(outcomes, index, calls[index], task)
         except LedgerError as exc:
             broken.append(exc)
             scope.cancel()

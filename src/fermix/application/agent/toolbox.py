@@ -20,14 +20,21 @@ MAX_RESULT = 200_000
 class Toolbox:
     """All registered tools. What a turn's scope filters out cannot be called by name either."""
 
-    def __init__(self, tools: Iterable[Tool]) -> None:
+    def __init__(self, tools: Iterable[Tool], *, computer_use: bool = False) -> None:
         """Register the tools.
+
+        Args:
+            tools: in the order in which models are told of them.
+            computer_use: whether the owner lets the agent use the screen; without it, tools that do are left
+                out, so that nobody's turn has them.
 
         Raises:
             ValueError: two have the same name.
         """
         self._tools: dict[str, Tool] = {}
         for tool in tools:
+            if tool.capability.risk is RiskClass.GUI_CONTROL and not computer_use:
+                continue
             if tool.capability.name in self._tools:
                 raise ValueError(f"capability {tool.capability.name!r} is registered twice")
             self._tools[tool.capability.name] = tool
@@ -38,6 +45,10 @@ class Toolbox:
             ToolDefinition(name=c.name, description=c.description, parameters=c.parameters)
             for c in scope.visible(tool.capability for tool in self._tools.values())
         )
+
+    def knows(self, name: str) -> bool:
+        """Whether a tool of that name is registered, available or not."""
+        return name in self._tools
 
     def only_reads(self, name: str) -> bool:
         """Whether calls of that name may run at the same time."""

@@ -3,12 +3,23 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fermix.application.commands.sandbox import SANDBOX, Wanted, WrongUsage, answer, read_sandbox_command
+from fermix.application.commands.outside import ChangeSandbox, Confirm, OutsideWork
+from fermix.application.commands.sandbox import (
+    CONFIRM,
+    GRANT,
+    REVOKE,
+    SANDBOX,
+    Wanted,
+    WrongUsage,
+    answer,
+    read_sandbox_command,
+)
 from fermix.application.ports.admissions import (
     CommandEffect,
     CommandReply,
     CommandWork,
     Discard,
+    DoOutside,
     OpenWindow,
     Resolved,
     RetryTurn,
@@ -16,11 +27,11 @@ from fermix.application.ports.admissions import (
     StopEverything,
     Stopped,
 )
-from fermix.domain import wording
+from fermix.domain import approval_wording, wording
 from fermix.domain.authorization import Authorization, ChannelAccess, Gate, passes
 from fermix.domain.commands import CommandSpec, ParsedCommand, index_commands
 from fermix.domain.delivery import Part, TextPart
-from fermix.domain.ids import TurnId
+from fermix.domain.ids import ChannelName, TurnId
 from fermix.domain.message import InboundMessage
 from fermix.domain.sandbox import Sandbox
 
@@ -59,10 +70,18 @@ RETRY = CommandSpec(
     usage="[ID]",
 )
 
-COMMANDS = (HELP, WHOAMI, NEW, STOP, SANDBOX, DISCARD, RETRY)
+COMMANDS = (HELP, WHOAMI, NEW, STOP, SANDBOX, GRANT, REVOKE, CONFIRM, DISCARD, RETRY)
 """In the order they are listed to people."""
 
 _INDEX = index_commands(COMMANDS)
+
+_COMMANDS_ARE_WRITTEN = {
+    ChannelName("slack"): (
+        "Slack keeps what begins with / for itself: write commands after my name (@… /help), in a direct message "
+        "behind a space, or as /fermix help."
+    )
+}
+"""By channel, how a command is written where it cannot simply be typed."""
 
 
 def find_command(name: str) -> CommandSpec | None:
@@ -72,12 +91,17 @@ def find_command(name: str) -> CommandSpec | None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Caller:
-    """Who runs a command, what they may, and what the agent may."""
+    """Who runs a command, what they may, and what the agent may.
+
+    Attributes:
+        busy: so many commands wait for their work outside the ledger that no more are taken.
+    """
 
     message: InboundMessage
     authorization: Authorization
     access: ChannelAccess | None
     sandbox: Sandbox | None = None
+    busy: bool = False
 
     def may(self, spec: CommandSpec) -> bool:
         """Whether this caller passes the command's gate."""
@@ -91,10 +115,15 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CommandPlan:
-    """What the ledger does for a command, and what its sender reads."""
+    """What the ledger does for a command, and what its sender reads.
+
+    Attributes:
+        outside: what is done after the commit, for `DoOutside`.
+    """
 
     work: CommandWork
     reply: CommandReply
+    outside: OutsideWork | None = None
 
 
 def _say(text: str) -> CommandPlan:
@@ -113,6 +142,8 @@ def _help(caller: Caller) -> str:
     lines = ["Commands you may use:", *(_line(spec) for spec in mine)]
     if others:
         lines += ["", "For the owner only:", *(_line(spec) for spec in others)]
+    if caller.message.channel in _COMMANDS_ARE_WRITTEN:
+        lines += ["", _COMMANDS_ARE_WRITTEN[caller.message.channel]]
     return "\n".join(lines)
 
 
@@ -161,36 +192,42 @@ def _by_id(spec: CommandSpec, arguments: tuple[str, ...]) -> CommandPlan:
     return CommandPlan(work=RetryTurn(turn=turn), reply=_retried)
 
 
-def _sandbox(arguments: tuple[str, ...], caller: Caller) -> str:
-    match read_sandbox_command(SANDBOX, arguments):
+def _do_outside(outside: OutsideWork, caller: Caller) -> CommandPlan:
+    if caller.busy:
+        return _say(approval_wording.TOO_MANY_COMMANDS)
+    return CommandPlan(work=DoOutside(), reply=lambda _effect: (), outside=outside)
+
+
+def _approval(spec: CommandSpec, arguments: tuple[str, ...], caller: Caller) -> CommandPlan:
+    if spec is CONFIRM:
+        if len(arguments) != 1:
+            return _say(approval_wording.CONFIRM_USAGE)
+        return _do_outside(Confirm(token=arguments[0]), caller)
+    match read_sandbox_command(spec, arguments):
         case WrongUsage(text=text):
-            return text
-        case Wanted():
-            return wording.SANDBOX_CHANGES_ELSEWHERE
+            return _say(text)
         case _ if caller.sandbox is None:
-            return wording.NO_SANDBOX
+            return _say(wording.NO_SANDBOX)
+        case Wanted(change=change):
+            return _do_outside(ChangeSandbox(change=change), caller)
         case asked:
-            return answer(
+            told = answer(
                 asked,
                 caller.sandbox,
                 trust=caller.authorization.trust,
                 request_cwd=caller.message.request_cwd,
             )
-
-
-def _told(spec: CommandSpec, command: ParsedCommand, caller: Caller) -> str:
-    """What a command says that changes nothing."""
-    if spec is HELP:
-        return _help(caller)
-    return _whoami(caller) if spec is WHOAMI else _sandbox(command.arguments, caller)
+            return _say(told)
 
 
 def plan_command(spec: CommandSpec, command: ParsedCommand, caller: Caller) -> CommandPlan:
     """Decide what a command does for this caller; a closed gate is answered, never passed to the agent."""
     if not caller.may(spec):
         return _say(wording.NEEDS_OWNER)
-    if spec in {HELP, WHOAMI, SANDBOX}:
-        return _say(_told(spec, command, caller))
+    if spec in {HELP, WHOAMI}:
+        return _say(_help(caller) if spec is HELP else _whoami(caller))
+    if spec in {SANDBOX, GRANT, REVOKE, CONFIRM}:
+        return _approval(spec, command.arguments, caller)
     if spec is NEW:
         return CommandPlan(work=OpenWindow(), reply=lambda _effect: (TextPart(text=wording.NEW_WINDOW),))
     if spec is STOP:

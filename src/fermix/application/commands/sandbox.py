@@ -26,9 +26,9 @@ from fermix.domain.trust import Trust
 
 SANDBOX = CommandSpec(
     name="sandbox",
-    description="Show what the agent may reach",
+    description="Show or change what the agent may reach",
     gate=Gate.OWNER_OR_ALLOWLIST,
-    usage="[status|explain]",
+    usage="[status|explain|mode|env|commands]",
 )
 GRANT = CommandSpec(
     name="grant",
@@ -41,6 +41,13 @@ REVOKE = CommandSpec(
     description="Take a folder back that was granted",
     gate=Gate.STRICT_OPERATOR,
     usage="path PATH",
+)
+
+CONFIRM = CommandSpec(
+    name="confirm",
+    description="Allow what was proposed, with the code that was shown",
+    gate=Gate.STRICT_OPERATOR,
+    usage="CODE",
 )
 
 SANDBOX_USAGE = """Use one of:

@@ -7,13 +7,17 @@ from datetime import datetime, timedelta
 
 import anyio
 
-from fermix.application.delivery.sealing import Sealing, SendAnew
+from fermix.application.delivery.measuring import DeliveryMeter
+from fermix.application.delivery.sealing import Sealing
+from fermix.application.delivery.sending import SEND_LIMIT_SECONDS, Sending, send_limit
 from fermix.application.patience import Waits, nobody_waits, until_stored
+from fermix.application.ports.blobs import BlobError, BlobMissing
 from fermix.application.ports.channel import (
     Channel,
     ChannelError,
     ChannelRateLimited,
     ChannelRejected,
+    ChannelTargetGone,
     ChannelUnreachable,
     OutgoingPart,
     drafts_of,
@@ -21,6 +25,7 @@ from fermix.application.ports.channel import (
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.ledger_errors import LedgerUnavailable
 from fermix.application.ports.outbox import NotDelivered, Outbox, PartEnd, SendingPart, Sent
+from fermix.application.ports.telemetry import UNHEARD, Telemetry, about_turn
 from fermix.application.wakeup import Wakeup
 from fermix.domain.delivery import (
     GiveUp,
@@ -28,15 +33,12 @@ from fermix.domain.delivery import (
     TextPart,
     after_maybe_sent,
     after_not_sent,
-    mark_repeated,
+    draft_of,
 )
 from fermix.domain.ids import ChannelName, PartId, PlatformMessageId, TurnId
 from fermix.domain.route import Target
 
 _log = logging.getLogger("fermix.delivery")
-
-SEND_LIMIT_SECONDS = 60.0
-"""After this a send counts as lost, with nobody knowing whether it arrived."""
 
 MAX_SENDS = 16
 MAX_NOTICES = 200
@@ -56,13 +58,16 @@ class Deliverer:
         clock: Clock,
         ids: Ids,
         waits: Waits = nobody_waits,
+        telemetry: Telemetry = UNHEARD,
     ) -> None:
+        self._meter = DeliveryMeter(telemetry=telemetry, clock=clock, limit=SEND_LIMIT_SECONDS)
         self._outbox = outbox
         self._channels = channels
         self._clock = clock
         self._ids = ids
         self._waits = waits
         self._sealing = Sealing(drafts_of(channels))
+        self._send = Sending(channels=channels, sealing=self._sealing, clock=clock, ids=ids)
         self._wakeup = Wakeup(clock)
         self._ready: deque[SendingPart] = deque()
         self._notices: deque[tuple[Target, str]] = deque(maxlen=MAX_NOTICES)
@@ -116,8 +121,9 @@ class Deliverer:
         """The parts that would have filled these drafts leave no more."""
         for part in tuple(parts):
             self._unsealed.pop(part.part, None)
-            if part.body.draft is not None:
-                self._lost.append((part.target, part.body.draft))
+            draft = draft_of(part.body)
+            if draft is not None:
+                self._lost.append((part.target, draft))
                 self._wakeup.wake()
 
     def look(self) -> None:
@@ -181,7 +187,8 @@ class Deliverer:
         try:
             following: SendingPart | None = part
             while following is not None:
-                following = await self._send_one(following)
+                with about_turn(following.turn):
+                    following = await self._send_one(following)
         finally:
             self._rest()
 
@@ -191,7 +198,8 @@ class Deliverer:
 
     async def _send_one(self, part: SendingPart) -> SendingPart | None:
         async with self._slots:
-            if self._still_wanted(part):
+            wanted = self._still_wanted(part)
+            if wanted:
                 end = await self._attempt(part)
             else:
                 end = NotDelivered(error="withdrawn")
@@ -199,10 +207,11 @@ class Deliverer:
         following = await until_stored(
             self._clock, "delivery", lambda: self._outbox.done(part.part, end), waits=self._waits
         )
+        self._meter.ended(part, end, withdrawn=not wanted)
         if following is not None:
             self._unsent[following.part] = following.turn
         if isinstance(end, RetryAt):
-            if part.body.draft is not None:
+            if draft_of(part.body) is not None:
                 self._unsealed[part.part] = part
             self._look_at(end.when)
         else:
@@ -228,20 +237,13 @@ class Deliverer:
             self._on_delivered.pop(turn)(turn)
 
     async def _attempt(self, part: SendingPart) -> PartEnd:
-        channel = self._channels.get(part.target.channel)
-        if channel is None:
-            return NotDelivered(error="no such channel is served here")
         try:
-            with anyio.fail_after(SEND_LIMIT_SECONDS):
-                sealed = await self._sealing.seal(part, tries=self._not_sent.get(part.part, 0))
-                if isinstance(sealed, SendAnew):
-                    delivered = await channel.send(_outgoing(part, marked=sealed.may_be_shown))
-                else:
-                    delivered = sealed
-        except (ChannelRateLimited, ChannelUnreachable) as exc:
-            return self._not_left(part, exc)
-        except ChannelRejected as exc:
+            with self._meter.attempt(part), anyio.fail_after(send_limit(part.body)):
+                delivered = await self._send(part, tries=self._not_sent.get(part.part, 0))
+        except (ChannelRejected, BlobMissing) as exc:
             return self._failed(part, exc)
+        except (ChannelRateLimited, ChannelUnreachable, BlobError) as exc:
+            return self._not_left(part, exc)
         except (ChannelError, TimeoutError) as exc:
             return self._maybe_left(part, exc)
         except Exception as exc:  # noqa: BLE001  # an adapter's bug must not end the gateway or lose the part
@@ -251,7 +253,9 @@ class Deliverer:
             return self._maybe_left(part, exc)
         return Sent(platform_id=delivered.platform_id, moved_to=delivered.moved_to)
 
-    def _not_left(self, part: SendingPart, exc: ChannelRateLimited | ChannelUnreachable) -> PartEnd:
+    def _not_left(
+        self, part: SendingPart, exc: ChannelRateLimited | ChannelUnreachable | BlobError
+    ) -> PartEnd:
         tries = self._not_sent.get(part.part, 0) + 1
         self._not_sent[part.part] = tries
         wait = exc.retry_after if isinstance(exc, ChannelRateLimited) else None
@@ -284,7 +288,7 @@ class Deliverer:
                 "cause": _cause(exc),
             },
         )
-        return NotDelivered(error=_cause(exc))
+        return NotDelivered(error=_cause(exc), target_gone=isinstance(exc, ChannelTargetGone))
 
     async def _remove_draft(self, target: Target, draft: PlatformMessageId) -> None:
         try:
@@ -296,7 +300,7 @@ class Deliverer:
         try:
             async with self._slots:
                 channel = self._channels[target.channel]
-                with anyio.fail_after(SEND_LIMIT_SECONDS):
+                with self._meter.notice(target.channel), anyio.fail_after(SEND_LIMIT_SECONDS):
                     await channel.send(
                         OutgoingPart(target=target, body=TextPart(text=text), nonce=self._ids.new())
                     )
@@ -308,17 +312,7 @@ class Deliverer:
             self._rest()
 
 
-def _outgoing(part: SendingPart, *, marked: bool) -> OutgoingPart:
-    """A part as it is sent: with the mark where its reader may have it already."""
-    repeated = part.repeated or marked
-    return OutgoingPart(
-        target=part.target,
-        body=mark_repeated(part.body) if repeated else part.body,
-        nonce=part.nonce,
-        repeated=repeated,
-    )
-
-
 def _cause(exc: BaseException) -> str:
-    """What is kept of a failure. Only the errors of the port promise to hold no secret and no text."""
-    return f"{type(exc).__name__}: {exc}"[:500] if isinstance(exc, ChannelError) else type(exc).__name__
+    """What is kept of a failure. Only the errors of the ports promise to hold no secret and no text."""
+    ours = isinstance(exc, ChannelError | BlobError)
+    return f"{type(exc).__name__}: {exc}"[:500] if ours else type(exc).__name__

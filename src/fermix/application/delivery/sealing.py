@@ -16,7 +16,7 @@ from fermix.application.ports.channel import (
     Drafts,
 )
 from fermix.application.ports.outbox import SendingPart
-from fermix.domain.delivery import MAX_COUNTED_ATTEMPTS
+from fermix.domain.delivery import MAX_COUNTED_ATTEMPTS, draft_of
 from fermix.domain.ids import ChannelName, PlatformMessageId
 from fermix.domain.route import Target
 
@@ -61,7 +61,7 @@ class Sealing:
             ChannelRateLimited: try again when told.
             ChannelUnreachable: try again soon.
         """
-        draft, drafts = part.body.draft, self._drafts.get(part.target.channel)
+        draft, drafts = draft_of(part.body), self._drafts.get(part.target.channel)
         if draft is None or drafts is None:
             return SendAnew()
         known = True

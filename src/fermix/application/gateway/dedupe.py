@@ -12,6 +12,7 @@ import anyio
 
 from fermix.application.ports.channel import Verdict
 from fermix.application.ports.clock import Clock
+from fermix.domain.message import InboundMessage
 
 KEEP = timedelta(hours=24)
 MAX_KEYS = 100_000
@@ -37,6 +38,12 @@ class Seen:
 
     delivery: Delivery
     first: bool
+
+
+def delivery_key(message: InboundMessage) -> str:
+    """What twins share: an edit has the key of what it edits, and is no twin of that nor of an earlier edit."""
+    edited = message.edited_at
+    return message.key if edited is None else f"{message.key} edited {edited.isoformat()}"
 
 
 class WebhookMemory:

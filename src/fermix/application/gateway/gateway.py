@@ -1,18 +1,22 @@
 """The single entry point: every message of every channel comes in here, in lists, and is acknowledged after."""
 
 import logging
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TypeGuard, assert_never
 
 import anyio
 
+from fermix.application.commands.outside import NOTHING_OUTSIDE, CarriesOut, OutsideCommand
 from fermix.application.commands.registry import find_command
 from fermix.application.delivery.deliverer import Deliverer
-from fermix.application.gateway.dedupe import WebhookMemory
+from fermix.application.gateway.dedupe import WebhookMemory, delivery_key
 from fermix.application.gateway.dispatcher import Dispatcher
+from fermix.application.gateway.fullness import Fullness
 from fermix.application.gateway.health import LEDGER, HealthBoard
+from fermix.application.gateway.outside import CommandUnderWay, OutsideCommands
+from fermix.application.gateway.refusals import Refusals
+from fermix.application.gateway.reporting import Concluded, events_of
 from fermix.application.gateway.stages import (
     Answered,
     Candidate,
@@ -29,6 +33,7 @@ from fermix.application.ports.admissions import (
     Accepted,
     Admissions,
     AdmitResult,
+    Command,
     CommandEffect,
     Conflict,
     CursorMove,
@@ -41,16 +46,14 @@ from fermix.application.ports.clock import Clock
 from fermix.application.ports.control import RefusedSender
 from fermix.application.ports.ledger_errors import LedgerFull, LedgerUnavailable
 from fermix.application.ports.policies import PolicySource
+from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.domain import wording
 from fermix.domain.commands import ParsedCommand, parse_command
-from fermix.domain.ids import ChannelName, ChatId, TurnId
+from fermix.domain.ids import ChannelName, MessageRow, TurnId
 from fermix.domain.lane import Placement
 from fermix.domain.route import ChatMove, origin_of, route_of, target_of
 
 _log = logging.getLogger("fermix.gateway")
-
-MAX_REFUSED = 50
-MAX_EPISODES = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,6 +64,7 @@ class Receipt:
         turn: the turn it asks for, when it was accepted (now or before) as one.
         effect: what a command did inside the commit, when it was accepted as one.
         parts: how many reply parts were committed with it.
+        under_way: a command whose work and reply come after the commit.
         notice: what its sender is told at once, without a row.
     """
 
@@ -68,6 +72,7 @@ class Receipt:
     turn: TurnId | None = None
     effect: CommandEffect | None = None
     parts: int = 0
+    under_way: CommandUnderWay | None = None
     notice: str | None = None
 
 
@@ -83,7 +88,17 @@ class Gateway:
         deliverer: Deliverer,
         board: HealthBoard,
         clock: Clock,
+        telemetry: Telemetry = UNHEARD,
+        outside: CarriesOut = NOTHING_OUTSIDE,
     ) -> None:
+        self._outside = OutsideCommands(
+            carries_out=outside,
+            admissions=admissions,
+            deliverer=deliverer,
+            dispatcher=dispatcher,
+            clock=clock,
+        )
+        self._telemetry = telemetry
         self._admissions = admissions
         self._policies = policies
         self._dispatcher = dispatcher
@@ -92,16 +107,24 @@ class Gateway:
         self._clock = clock
         self._memory = WebhookMemory(clock)
         self._open = True
-        self._full: set[str] = set()
-        self._refused: deque[RefusedSender] = deque(maxlen=MAX_REFUSED)
+        self._fullness = Fullness()
+        self._refusals = Refusals(clock)
 
     def close(self) -> None:
         """Take nothing more from now on; what is offered is unavailable and told so where it would be lost."""
         self._open = False
 
+    async def run(self) -> None:
+        """Do what commands have outside the ledger, until cancelled; errors that end the process pass through."""
+        await self._outside.run()
+
+    async def drained(self) -> None:
+        """Return once no command waits for its work any more."""
+        await self._outside.drained()
+
     def refused_lately(self) -> tuple[RefusedSender, ...]:
         """Senders turned away, oldest first."""
-        return tuple(self._refused)
+        return self._refusals.lately()
 
     async def accept(
         self, offered: Sequence[Offered], door: Door, *, cursor: CursorMove | None = None
@@ -113,9 +136,18 @@ class Gateway:
         Returns:
             One receipt for each message, in order.
         """
+        began = self._clock.monotonic()
         policies = self._policies.current()
         steps = [
-            walk(Candidate(door=door, offered=item, policies=policies, memory=self._memory))
+            walk(
+                Candidate(
+                    door=door,
+                    offered=item,
+                    policies=policies,
+                    memory=self._memory,
+                    busy=self._outside.is_busy,
+                )
+            )
             for item in offered
         ]
         try:
@@ -125,8 +157,10 @@ class Gateway:
             for step in steps:
                 self._conclude(step, Receipt(verdict=Verdict.UNAVAILABLE))
             raise
+        took = self._clock.monotonic() - began
         for step, receipt in zip(steps, receipts, strict=True):
             self._conclude(step, receipt)
+            self._report(step, receipt, took)
         return tuple(
             [
                 replace(receipt, verdict=await step.ending.delivery.result())
@@ -135,6 +169,13 @@ class Gateway:
                 for step, receipt in zip(steps, receipts, strict=True)
             ]
         )
+
+    def _report(self, step: Candidate | Ended, receipt: Receipt, took: float) -> None:
+        concluded = Concluded(
+            step=step, verdict=receipt.verdict, turn=receipt.turn, took=took, closing=not self._open
+        )
+        for event in events_of(concluded):
+            self._telemetry.emit(event)
 
     async def move_chat(self, move: ChatMove) -> Verdict:
         """Let a chat's conversations go on under its new id; see `Inbox.moved`."""
@@ -229,7 +270,7 @@ class Gateway:
             case Invalid(field=field):
                 _log.error("gateway.message_invalid", extra={"channel": channel, "field": field})
             case Denied(denial=denial):
-                self._refuse(candidate, denial.reason)
+                self._refusals.note(candidate, denial)
             case Passed(reason=reason):
                 _log.debug("gateway.message_passed", extra={"channel": channel, "reason": reason})
             case Answered(text=text):
@@ -242,35 +283,26 @@ class Gateway:
                 assert_never(step.ending)
         return Receipt(verdict=Verdict.DROPPED)
 
-    def _refuse(self, candidate: Candidate, reason: str) -> None:
-        message = candidate.known
-        ids = tuple(message.sender.ids())
-        _log.warning(
-            "gateway.sender_refused",
-            extra={
-                "channel": message.channel,
-                "sender_ids": [repr(i) for i in ids],
-                "sender": repr(message.sender.name[:80]),
-                "chat": repr(message.chat.id),
-                "reason": reason,
-            },
-        )
-        self._refused.append(
-            RefusedSender(at=self._clock.now(), channel=message.channel, sender_ids=ids, reason=reason)
-        )
-
     def _after(self, candidate: Candidate, result: AdmitResult) -> Receipt:
         match result:
-            case Accepted(turn=turn, effect=effect, parts=parts, replies=replies):
-                self._full.discard(route_of(candidate.known, thread=candidate.thread).key)
+            case Accepted(row=row, turn=turn, effect=effect, parts=parts, replies=replies):
+                if turn is not None:  # a command is always taken and says nothing of the space there is
+                    self._fullness.over(route_of(candidate.known, thread=candidate.thread).key)
                 if isinstance(effect, Stopped):
                     self._dispatcher.stopped(effect.report)
                     self._deliverer.all_withdrawn()
+                    self._outside.stopped()
                 elif effect is not None:
                     self._deliverer.look()
                 self._deliverer.submit(parts)
                 self._dispatcher.wake()
-                return Receipt(verdict=Verdict.ACCEPTED, turn=turn, effect=effect, parts=replies)
+                return Receipt(
+                    verdict=Verdict.ACCEPTED,
+                    turn=turn,
+                    effect=effect,
+                    parts=replies,
+                    under_way=self._begin_outside(candidate, row),
+                )
             case Duplicate(turn=turn):
                 return Receipt(verdict=Verdict.DUPLICATE, turn=turn)
             case Conflict():
@@ -280,52 +312,33 @@ class Gateway:
             case _:
                 assert_never(result)
 
+    def _begin_outside(self, candidate: Candidate, row: MessageRow) -> CommandUnderWay | None:
+        command = candidate.admission
+        if candidate.outside is None or not isinstance(command, Command):
+            return None
+        work = OutsideCommand(
+            message=command.message,
+            route=command.route,
+            target=command.target,
+            trust=command.trust,
+            work=candidate.outside,
+        )
+        return self._outside.submit(row, work)
+
     def _full_up(self, candidate: Candidate, placement: Placement) -> Receipt:
         if placement is Placement.FULL_TOTAL and candidate.door.features.offers_again:
             return Receipt(verdict=Verdict.FULL)
-        text = (
-            wording.TOO_MUCH_WAITING_HERE
-            if placement is Placement.FULL_CONVERSATION
-            else wording.TOO_MUCH_WAITING_IN_ALL
-        )
-        episode = route_of(candidate.known, thread=candidate.thread).key
-        if episode in self._full:
+        conversation = route_of(candidate.known, thread=candidate.thread).key
+        text = self._fullness.sentence(conversation, placement)
+        if text is None:
             return Receipt(verdict=Verdict.ANSWERED)
-        if len(self._full) >= MAX_EPISODES:
-            self._full.clear()
-        self._full.add(episode)
         return self._notice(candidate, text, Verdict.ANSWERED)
 
     def _conclude(self, step: Candidate | Ended, receipt: Receipt) -> None:
         candidate = step.candidate if isinstance(step, Ended) else step
         if candidate.noted:
-            self._memory.decide(origin_of(candidate.known), candidate.known.key, receipt.verdict)
+            self._memory.decide(origin_of(candidate.known), delivery_key(candidate.known), receipt.verdict)
 
 
 def _is_edit(step: Candidate | Ended) -> TypeGuard[Ended]:
     return isinstance(step, Ended) and isinstance(step.ending, Edit)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChannelInbox:
-    """The gateway as one channel sees it."""
-
-    gateway: Gateway
-    door: Door
-
-    async def accept(
-        self, offered: Sequence[Offered], *, cursor: CursorMove | None = None
-    ) -> tuple[Verdict, ...]:
-        """Take one list; see the `Inbox` port."""
-        receipts = await self.gateway.accept(offered, self.door, cursor=cursor)
-        return tuple(receipt.verdict for receipt in receipts)
-
-    async def moved(self, *, old: ChatId, new: ChatId) -> Verdict:
-        """Take note of a chat's new id; see the `Inbox` port."""
-        ours = self.door.registration
-        move = ChatMove(channel=ours.channel, account=ours.account, old=old, new=new)
-        return await self.gateway.move_chat(move)
-
-    def unreadable(self) -> None:
-        """Count what could not be read; see the `Inbox` port."""
-        self.gateway.count_unreadable(self.door.registration.channel)

@@ -31,6 +31,7 @@ class HealthBoard:
     """Holds the state of each component as last reported; overall health is derived, never stored.
 
     `required` names the channels that the owner enabled in so many words: that one of them lacks set-up counts.
+    A channel that lacks it at the start lacks it until the next one: that it listens fills nothing in.
     """
 
     def __init__(
@@ -45,12 +46,18 @@ class HealthBoard:
         self._required = {
             channel.name for channel in self._channels.values() if channel.status is ChannelStatus.READY
         } | set(required)
+        self._lacking = {
+            name: channel
+            for name, channel in self._channels.items()
+            if channel.status is ChannelStatus.SETUP_REQUIRED
+        }
         self._failures: dict[str, str] = {}
         self._unreadable: Counter[str] = Counter()
 
     def channel(self, health: ChannelHealth) -> None:
         """Report a channel's state."""
-        self._channels[health.name] = health
+        ready = health.status is ChannelStatus.READY
+        self._channels[health.name] = self._lacking.get(health.name, health) if ready else health
 
     def unreadable(self, channel: str) -> None:
         """Report that a channel was handed something nobody could read; counted, for as long as we run."""

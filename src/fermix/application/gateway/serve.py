@@ -11,15 +11,18 @@ import anyio.lowlevel
 from fermix.application.delivery.deliverer import Deliverer
 from fermix.application.gateway.dispatcher import Dispatcher
 from fermix.application.gateway.drain import drain
+from fermix.application.gateway.files import SweepFiles
 from fermix.application.gateway.gateway import Gateway
 from fermix.application.gateway.health import LEDGER, HealthBoard
 from fermix.application.gateway.stages import Door
 from fermix.application.gateway.supervisor import supervise
 from fermix.application.ports.admissions import Admissions, CursorMove
+from fermix.application.ports.blobs import BlobError
 from fermix.application.ports.channel import Channel
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.ledger_errors import LedgerUnavailable
 from fermix.application.ports.ownership import Ownership, Recovered, Retention
+from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.application.ports.turns import Turns
 from fermix.domain.ids import ChannelName
 
@@ -38,7 +41,7 @@ Listener = Callable[[], Coroutine[object, object, None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
-    """The parts of one gateway that run together."""
+    """The parts of one gateway that run together; without `files` nobody looks after stored files."""
 
     gateway: Gateway
     dispatcher: Dispatcher
@@ -48,6 +51,8 @@ class Core:
     ownership: Ownership
     board: HealthBoard
     clock: Clock
+    telemetry: Telemetry = UNHEARD
+    files: SweepFiles | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +100,7 @@ async def serve(
         work.start_soon(core.deliverer.run)
         core.deliverer.submit(recovered.parts)
         work.start_soon(core.dispatcher.run)
+        work.start_soon(core.gateway.run)
         core.dispatcher.wake()
         work.start_soon(_sweep, core, settings.retention)
         work.start_soon(_probe_ledger, core)
@@ -108,6 +114,8 @@ async def serve(
                 core.gateway.close()
                 ears.cancel_scope.cancel()
             _log.info("gateway.draining", extra={"running": core.dispatcher.running()})
+            with anyio.move_on_after(settings.grace.total_seconds()):
+                await core.gateway.drained()  # one that is cut off is reported by the next start
             await drain(
                 dispatcher=core.dispatcher,
                 deliverer=core.deliverer,
@@ -127,7 +135,13 @@ async def serve(
 
 async def _ear(core: Core, one: Served) -> None:
     await supervise(
-        one.channel, one.door, gateway=core.gateway, board=core.board, clock=core.clock, cursor=one.cursor
+        one.channel,
+        one.door,
+        gateway=core.gateway,
+        board=core.board,
+        clock=core.clock,
+        cursor=one.cursor,
+        telemetry=core.telemetry,
     )
 
 
@@ -152,7 +166,20 @@ async def _sweep(core: Core, retention: Retention) -> None:
         except LedgerUnavailable as exc:
             _log.warning("ledger.sweep_waits", extra={"cause": str(exc)})
             core.board.failing(LEDGER, str(exc) or type(exc).__name__)
+        await _sweep_files(core)
         await core.clock.sleep_until(core.clock.now() + SWEEP_EVERY)
+
+
+async def _sweep_files(core: Core) -> None:
+    if core.files is None:
+        return
+    try:
+        removed = await core.files()
+    except (LedgerUnavailable, BlobError) as exc:
+        _log.warning("files.sweep_waits", extra={"cause": str(exc)})
+        return
+    if removed:
+        _log.info("files.swept", extra={"removed": removed})
 
 
 async def _probe_ledger(core: Core) -> None:

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
 
+from fermix.application.commands.outside import OutsideWork
 from fermix.application.commands.registry import Caller, find_command, plan_command
-from fermix.application.gateway.dedupe import Delivery, WebhookMemory
+from fermix.application.gateway.dedupe import Delivery, WebhookMemory, delivery_key
 from fermix.application.ports.admissions import Admission, Album, Command, Context, Input
 from fermix.application.ports.channel import ChannelFeatures, Offered
 from fermix.domain import wording
-from fermix.domain.authorization import Authorization, Denial, Policies, authorise
+from fermix.domain.authorization import Authorization, Denial, DenialKind, Policies, Role, authorise
 from fermix.domain.capability import Scope
 from fermix.domain.chat_admission import ContextOnly, NotForUs, admit_chat
 from fermix.domain.commands import ForAnotherBot, ParsedCommand, parse_command
@@ -31,17 +32,32 @@ class Door:
     Attributes:
         bot_name: our name there, for commands that name a bot.
         album_debounce: how long parts of an album are waited for; `None` when albums are not gathered.
+        reads_media: what hangs on messages is fetched and made readable.
     """
 
     registration: Registration
     features: ChannelFeatures
     bot_name: str | None = None
     album_debounce: timedelta | None = None
+    reads_media: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CommandCall:
+    """A slash command of ours; `refused` when its sender may not run it."""
+
+    name: str
+    refused: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidate:
-    """A message on its way in, with what the stages have found so far."""
+    """A message on its way in, with what the stages have found so far.
+
+    Attributes:
+        busy: no more commands with work outside the ledger are taken.
+        outside: that work, of a command that has some.
+    """
 
     door: Door
     offered: Offered
@@ -52,7 +68,10 @@ class Candidate:
     authorization: Authorization | None = None
     thread: ThreadId | None = None
     context_only: bool = False
+    busy: bool = False
     admission: Admission | None = None
+    outside: OutsideWork | None = None
+    command: CommandCall | None = None
 
     @property
     def known(self) -> InboundMessage:
@@ -137,7 +156,7 @@ def drop_twins(candidate: Candidate) -> Step:
     """Find webhook deliveries that arrived twice; other transports have only the ledger's key."""
     if not candidate.door.features.webhook:
         return candidate
-    seen = candidate.memory.check(origin_of(candidate.known), candidate.known.key)
+    seen = candidate.memory.check(origin_of(candidate.known), delivery_key(candidate.known))
     if seen.first:
         return replace(candidate, noted=True)
     return Ended(candidate=candidate, ending=Twin(delivery=seen.delivery))
@@ -151,6 +170,14 @@ def authorise_sender(candidate: Candidate) -> Step:
             return Ended(candidate=candidate, ending=Denied(denial=denial))
         case authorization:
             return replace(candidate, authorization=authorization)
+
+
+def check_tapper(candidate: Candidate) -> Step:
+    """Turn away a tap of anybody but the operator before anything it stands for is looked at."""
+    if candidate.known.tap and candidate.granted.role is not Role.OPERATOR:
+        denial = Denial(kind=DenialKind.UNAUTHORIZED, reason="only the owner may answer a prompt")
+        return Ended(candidate=candidate, ending=Denied(denial=denial))
+    return candidate
 
 
 def admit_to_chat(candidate: Candidate) -> Step:
@@ -170,10 +197,11 @@ def admit_to_chat(candidate: Candidate) -> Step:
 def reject_empty(candidate: Candidate) -> Step:
     """Answer what holds nothing readable, before anything is stored."""
     message = candidate.known
-    readable = message.is_actionable if candidate.door.features.media else message.is_readable
+    readable = message.is_actionable if candidate.door.reads_media else message.is_readable
     if readable or candidate.context_only:
         return candidate
-    return Ended(candidate=candidate, ending=Answered(text=wording.LOOKS_EMPTY))
+    text = wording.CANNOT_READ_MEDIA if message.is_actionable else wording.LOOKS_EMPTY
+    return Ended(candidate=candidate, ending=Answered(text=text))
 
 
 def plan_admission(candidate: Candidate) -> Step:
@@ -194,10 +222,12 @@ def plan_admission(candidate: Candidate) -> Step:
             authorization=authorization,
             access=access,
             sandbox=candidate.policies.sandbox,
+            busy=candidate.busy,
         )
         plan = plan_command(spec, parsed, caller)
         return replace(
             candidate,
+            command=CommandCall(name=spec.name, refused=not caller.may(spec)),
             admission=Command(
                 message=message,
                 route=route,
@@ -206,6 +236,7 @@ def plan_admission(candidate: Candidate) -> Step:
                 work=plan.work,
                 reply=plan.reply,
             ),
+            outside=plan.outside,
         )
     debounce = candidate.door.album_debounce
     album = message.album if debounce is not None else None
@@ -227,6 +258,7 @@ STAGES: tuple[Stage, ...] = (
     normalise_message,
     drop_twins,
     authorise_sender,
+    check_tapper,
     admit_to_chat,
     reject_empty,
     plan_admission,

@@ -4,10 +4,11 @@ import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
-from fermix.application.gateway.gateway import ChannelInbox, Gateway
+from fermix.application.gateway.gateway import Gateway
 from fermix.application.gateway.health import HealthBoard
+from fermix.application.gateway.inbox import ChannelInbox
 from fermix.application.gateway.stages import Door
-from fermix.application.ports.admissions import CursorMove
+from fermix.application.ports.admissions import LISTENING, CursorMove
 from fermix.application.ports.channel import (
     Channel,
     ChannelError,
@@ -19,23 +20,28 @@ from fermix.application.ports.channel import (
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.control import ChannelHealth, ChannelStatus
 from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailable
+from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.domain.ids import ChannelName, ChatId
+from fermix.domain.telemetry import IngressFailed
+from fermix.domain.telemetry_fields import name_of
 
 _log = logging.getLogger("fermix.channel")
 
 FIRST_PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(seconds=60)
 HEALTHY_AFTER = timedelta(minutes=5)
+_NOT_TAKEN = frozenset({Verdict.FULL, Verdict.UNAVAILABLE})
 
 
 class _Listening:
     """The inbox of a channel that had failed: the first list it hands over shows that it listens again."""
 
-    def __init__(self, inbox: Inbox, board: HealthBoard, name: ChannelName) -> None:
+    def __init__(self, inbox: Inbox, board: HealthBoard, name: ChannelName, cursor: str | None) -> None:
         self._inbox = inbox
         self._board = board
         self._name = name
         self._failed = False
+        self.cursor = cursor
 
     def failed(self, cause: str) -> None:
         self._failed = True
@@ -45,7 +51,10 @@ class _Listening:
         self, offered: Sequence[Offered], *, cursor: CursorMove | None = None
     ) -> tuple[Verdict, ...]:
         self._heard()
-        return await self._inbox.accept(offered, cursor=cursor)
+        verdicts = await self._inbox.accept(offered, cursor=cursor)
+        if cursor is not None and cursor.scope == LISTENING and not _NOT_TAKEN & set(verdicts):
+            self.cursor = cursor.value
+        return verdicts
 
     async def moved(self, *, old: ChatId, new: ChatId) -> Verdict:
         self._heard()
@@ -62,7 +71,14 @@ class _Listening:
 
 
 async def supervise(
-    channel: Channel, door: Door, *, gateway: Gateway, board: HealthBoard, clock: Clock, cursor: str | None
+    channel: Channel,
+    door: Door,
+    *,
+    gateway: Gateway,
+    board: HealthBoard,
+    clock: Clock,
+    cursor: str | None,
+    telemetry: Telemetry = UNHEARD,
 ) -> None:
     """Run a channel until cancelled; start it again after a pause that grows from 1 s to 60 s.
 
@@ -73,14 +89,14 @@ async def supervise(
         LedgerError: the ledger is broken or the home is lost; the process must end.
     """
     name = door.registration.channel
-    inbox = _Listening(ChannelInbox(gateway=gateway, door=door), board, name)
+    inbox = _Listening(ChannelInbox(gateway=gateway, door=door), board, name, cursor)
     board.channel(ChannelHealth(name=name, status=ChannelStatus.READY))
     pause = FIRST_PAUSE
     while True:
         started = clock.monotonic()
         asked_for = FIRST_PAUSE
         try:
-            await channel.run(inbox, cursor=cursor)
+            await channel.run(inbox, cursor=inbox.cursor)
             cause = "it stopped listening"
         except LedgerUnavailable as exc:
             cause = f"{type(exc).__name__}: {exc}"
@@ -98,6 +114,8 @@ async def supervise(
         _log.warning(
             "channel.restarts", extra={"channel": name, "cause": cause, "pause": wait.total_seconds()}
         )
+        reason = name_of(cause.partition(":")[0])
+        telemetry.emit(IngressFailed(channel=name, reason=reason, pause=wait.total_seconds()))
         inbox.failed(cause)
         await clock.sleep_until(clock.now() + wait)
         pause = min(pause * 2, LONGEST_PAUSE)

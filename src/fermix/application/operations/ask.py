@@ -142,7 +142,7 @@ class Ask:
             if receipt.verdict is not Verdict.ACCEPTED:
                 yield _only(_not_taken(receipt))
             elif receipt.turn is None:
-                async with aclosing(_reply(parts, receipt.parts)) as events:
+                async with aclosing(_reply(parts, receipt)) as events:
                     yield events
             else:
                 async with self._followed(receipt.turn) as events:
@@ -183,14 +183,15 @@ async def _turn(
     yield ended
 
 
-async def _reply(parts: PartStream, count: int) -> AsyncGenerator[AskEvent]:
-    """A command's reply: its parts as they are delivered."""
+async def _reply(parts: PartStream, receipt: Receipt) -> AsyncGenerator[AskEvent]:
+    """A command's reply: its parts as they are delivered, once it is done."""
     yield AskAccepted(turn=None)
     texts: list[str] = []
-    with anyio.move_on_after(REPLY_LIMIT_SECONDS):
+    with anyio.move_on_after(REPLY_LIMIT_SECONDS) as waited:
+        count = receipt.parts if receipt.under_way is None else await receipt.under_way.replied()
         while len(texts) < count:
             texts.append((await parts.receive()).text)
-    if len(texts) < count:
+    if waited.cancelled_caught:
         yield AskEnded(end=AskEnd.FAILED, text="", notice=wording.REPLY_LOST)
         return
     for text in texts:

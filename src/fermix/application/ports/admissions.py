@@ -18,7 +18,11 @@ from fermix.domain.turn import Outcome, TurnState
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Album:
-    """Messages of one lane with the same `key` join one turn; each restarts the wait of `debounce`."""
+    """Messages of one lane with the same `key` join one turn; each restarts the wait of `debounce`.
+
+    A part of an album that waits already is taken whatever else waits: an album comes whole or not at all. A
+    lane with too many albums waiting (`ALBUM_MAX_OPEN`) takes a part of another one as a message of its own.
+    """
 
     key: str
     debounce: timedelta
@@ -172,6 +176,10 @@ class Context:
 
 
 Admission: TypeAlias = Input | Command | Context
+
+
+LISTENING = "listening"
+"""The scope of the cursor that `Channel.run` is given."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

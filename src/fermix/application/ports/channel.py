@@ -1,35 +1,57 @@
 """The channel port: a place people write to the agent from. Adapters talk; they judge nothing."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from fermix.application.ports.admissions import CursorMove
-from fermix.domain.delivery import Part
+from fermix.domain.caps import NO_MEDIA, ChannelCaps, MediaCap
+from fermix.domain.delivery import MediaKind, Part
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId
 from fermix.domain.normalise import RawMessage
+from fermix.domain.reactions import NO_REACTIONS, Reactions
 from fermix.domain.route import Target
 from fermix.domain.splitting import TextUnit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelFeatures:
-    """What a channel can carry, as data.
+    """What a channel can carry, as data; the numbers of ours are those of `fermix.domain.caps`.
 
     Attributes:
         max_text: longest text of one part, counted in `text_unit`; `None` for no limit. Longer replies are split.
         offers_again: the transport offers a message again that was not acknowledged.
         webhook: deliveries may arrive twice at the same time, and are answered while they wait.
-        media: attachments can be fetched.
+        media_out: the kinds of files that `send` takes, each with its limits.
+        media_in: the largest attachment that `FetchesMedia` fetches; `None` when it fetches none.
+        reactions: what `send` takes as a reaction.
     """
 
     max_text: int | None = None
     text_unit: TextUnit = TextUnit.CODE_POINTS
     offers_again: bool = False
     webhook: bool = False
-    media: bool = False
+    media_out: Mapping[MediaKind, MediaCap] = field(default_factory=lambda: NO_MEDIA)
+    media_in: int | None = None
+    reactions: Reactions = NO_REACTIONS
+
+    @classmethod
+    def within(
+        cls, caps: ChannelCaps, *, offers_again: bool = False, webhook: bool = False
+    ) -> "ChannelFeatures":
+        """All that a channel with these caps can carry."""
+        return cls(
+            max_text=caps.max_text,
+            text_unit=caps.text_unit,
+            offers_again=offers_again,
+            webhook=webhook,
+            media_out=caps.media_out,
+            media_in=caps.media_in,
+            reactions=caps.reactions,
+        )
 
 
 class Verdict(StrEnum):
@@ -65,7 +87,8 @@ class Inbox(Protocol):
         """Take one list (one poll, one webhook) in one transaction; acknowledge only after it returned.
 
         Verdicts stand in the order of the list. `FULL` and `UNAVAILABLE` must not be acknowledged by a
-        transport that offers again; the cursor has not moved when any item is unavailable.
+        transport that offers again; the cursor has not moved when any item is unavailable. One with the scope
+        `LISTENING` comes back as the `cursor` of `Channel.run`; its origin is filled in by whoever takes it.
 
         An empty list is taken too: it says that the platform answered and had nothing. A channel that had
         failed counts as listening again with the first list it hands over, not when it asks.
@@ -144,11 +167,16 @@ class Channel(Protocol):
     async def send(self, part: OutgoingPart) -> Delivered:
         """Deliver one part; never retries on its own.
 
+        What its features do not name is refused before the platform hears of it (`must_carry`). A file is read
+        from the store that the adapter was built with; an error of that store may pass through: then nothing
+        was sent. A reaction takes the place of ours on that message, and has no id.
+
         Raises:
             ChannelRateLimited: not sent; wait as told.
             ChannelUnreachable: not sent; safe to try again.
-            ChannelRejected: not sent and never will be.
+            ChannelRejected: not sent and never will be; `ChannelTargetGone`: nor will anything else to that chat.
             ChannelOutcomeUnknown: perhaps sent; a repeat may double.
+            BlobError: not sent, the file could not be read.
         """
         ...
 
@@ -229,6 +257,83 @@ class ShowsDrafts(Protocol):
         ...
 
 
+class Buttons(Protocol):
+    """Buttons under messages: `send` puts those of `TextPart.choices` there. An optional ability of channels.
+
+    A tap is offered to the inbox as a message of the person who tapped, with `tap` set, a key of its own, and
+    the text `/confirm TOKEN`. Who may answer is not for the channel to judge; a tap that comes back `DROPPED` is
+    refused, and only the tapper is told so.
+    """
+
+    async def close(self, target: Target, token: str) -> None:
+        """Take the buttons away under which `token` stands; that they are gone, or not known, is no error.
+
+        Never retries on its own, and may be cancelled at any time.
+
+        Raises:
+            ChannelError: they may still be there; a tap on them changes nothing any more.
+        """
+        ...
+
+
+@runtime_checkable
+class ShowsButtons(Protocol):
+    """A channel that can show buttons, or could if its platform let it. Those that never can lack the property."""
+
+    @property
+    def buttons(self) -> Buttons | None:
+        """The ability; asked for once, before the channel runs."""
+        ...
+
+
+class MediaSource(Protocol):
+    """Fetches what hangs on messages. An optional ability of channels."""
+
+    def fetch(self, reference: str, *, limit: int) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The bytes of an attachment, piece by piece, while the block lasts.
+
+        Leaving the block ends the transfer. The number of bytes is judged as they come, whatever was declared.
+        Credentials go to the platform's own hosts only, and no address is followed elsewhere.
+
+        Args:
+            reference: `Attachment.reference`, also after a restart.
+            limit: the most bytes that are taken; exactly so many still are.
+
+        Raises:
+            MediaTooLarge: there are more bytes than that.
+            ChannelRateLimited: it can be had after the wait.
+            ChannelUnreachable: it may be had later; also when the transfer broke.
+            ChannelRejected: it cannot be had (any more).
+        """
+        ...
+
+
+@runtime_checkable
+class FetchesMedia(Protocol):
+    """A channel that can fetch attachments, or could if its platform let it; others lack the property."""
+
+    @property
+    def media_source(self) -> MediaSource | None:
+        """The ability; asked for once, before the channel runs."""
+        ...
+
+
+def media_sources_of(channels: Mapping[ChannelName, Channel]) -> Mapping[ChannelName, MediaSource]:
+    """The channels that can fetch attachments, with their ability."""
+    abilities = {
+        name: channel.media_source for name, channel in channels.items() if isinstance(channel, FetchesMedia)
+    }
+    return {name: source for name, source in abilities.items() if source is not None}
+
+
+def buttons_of(channels: Mapping[ChannelName, Channel]) -> Mapping[ChannelName, Buttons]:
+    """The channels that can show buttons, with their ability."""
+    abilities = {
+        name: channel.buttons for name, channel in channels.items() if isinstance(channel, ShowsButtons)
+    }
+    return {name: buttons for name, buttons in abilities.items() if buttons is not None}
+
+
 def drafts_of(channels: Mapping[ChannelName, Channel]) -> Mapping[ChannelName, Drafts]:
     """The channels that can show drafts, with their ability."""
     abilities = {
@@ -255,6 +360,18 @@ class ChannelUnreachable(ChannelError):
 
 class ChannelRejected(ChannelError):
     """The platform refused the part for good."""
+
+
+class ChannelTargetGone(ChannelRejected):
+    """The platform refused the part because its chat is none of ours any more: blocked, left, deleted."""
+
+
+class MediaTooLarge(ChannelRejected):
+    """An attachment has more bytes than were allowed."""
+
+    def __init__(self, *, limit: int) -> None:
+        super().__init__(f"the attachment has more than {limit} bytes")
+        self.limit = limit
 
 
 class ChannelOutcomeUnknown(ChannelError):

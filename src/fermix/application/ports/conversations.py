@@ -81,3 +81,7 @@ class QueueView(Protocol):
     async def listing(self, *, limit: int = 200) -> QueueListing:
         """The queue line by line, over all channels; at most `limit` lines of each kind."""
         ...
+
+    async def cursor(self, *, origin: str, scope: str) -> str | None:
+        """How far a pull transport has read, as `CursorMove` committed it last; `None` when it never did."""
+        ...

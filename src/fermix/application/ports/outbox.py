@@ -21,6 +21,8 @@ class SendingPart:
         attempts: counted tries before this one.
         created_at: when it was committed.
         tried_at: when its first try began; `None` before the first.
+        target_gone: the platform said lately that the chat is none of ours any more, and nobody wrote there
+            since: it is to end without being sent.
     """
 
     part: PartId
@@ -33,6 +35,7 @@ class SendingPart:
     tried_at: datetime | None = None
     repeated: bool = False
     attempts: int = 0
+    target_gone: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +52,14 @@ class Sent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NotDelivered:
-    """It will not be tried again; `error` is the operator's cause, without text or secrets."""
+    """It will not be tried again; `error` is the operator's cause, without text or secrets.
+
+    Attributes:
+        target_gone: the platform said just now that the chat is none of ours any more.
+    """
 
     error: str
+    target_gone: bool = False
 
 
 PartEnd: TypeAlias = Sent | NotDelivered | RetryAt
@@ -82,6 +90,8 @@ class Outbox(Protocol):
         A part that was withdrawn meanwhile stays withdrawn; what stood behind it starts all the same.
         A part that arrived elsewhere (`Sent.moved_to`) moves its chat in the same commit, as
         `Admissions.move_chat` does.
+        A chat that is gone (`NotDelivered.target_gone`) is remembered as such, for `GONE_FOR` or until somebody
+        writes there; what is started for it meanwhile says so.
         `RetryAt.counts` adds one to its counted tries and marks it as possibly repeated.
         """
         ...

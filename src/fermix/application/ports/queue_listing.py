@@ -53,6 +53,21 @@ class OpenReplies:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class GoneChat:
+    """A chat of which its platform said that it is none of ours any more; what is for it is not sent.
+
+    Attributes:
+        chat: the chat, as a route without a thread.
+        error: what the platform said, for operators.
+        since: when it said so for the last time.
+    """
+
+    chat: Route
+    error: str
+    since: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LeftOut:
     """How much of each kind did not fit into the listing."""
 
@@ -69,9 +84,11 @@ class QueueListing:
         turns: paused ones first, then running ones, then those that wait; each kind oldest first.
         failed: failed turns whose texts are kept, so that they can be run again; newest first.
         replies: by target, the one with the oldest part first.
+        gone: chats that nothing is sent to, the one that went last first.
     """
 
     turns: tuple[ListedTurn, ...] = ()
     failed: tuple[ListedTurn, ...] = ()
     replies: tuple[OpenReplies, ...] = ()
+    gone: tuple[GoneChat, ...] = ()
     left_out: LeftOut = field(default_factory=LeftOut)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Protocol
 
+from fermix.application.ports.access import AccessSeam
 from fermix.domain.capability import Capability, Scope
 from fermix.domain.ids import TurnId
 
@@ -15,11 +16,13 @@ class ToolContext:
 
     Attributes:
         request_cwd: the folder the local asker was in, on an operator's turn only.
+        access: the way to ask the owner for a folder, where there is somebody to ask.
     """
 
     turn: TurnId
     scope: Scope
     request_cwd: PurePath | None = None
+    access: AccessSeam | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

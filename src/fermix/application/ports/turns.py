@@ -47,7 +47,7 @@ class ClaimedTurn:
         attempts: claims so far, this one included.
         window: the history window it reads and writes, also when `/new` opens another meanwhile.
         scope: the lowest of its messages' scopes.
-        messages: in order of arrival, at least one.
+        messages: at least one, in order of arrival; the parts of an album as `album_order` has it.
         drafts: platform ids of drafts an earlier claim left behind, the newest last, to be adopted.
     """
 

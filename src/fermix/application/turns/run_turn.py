@@ -18,14 +18,18 @@ from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailabl
 from fermix.application.ports.model import Model, ModelError
 from fermix.application.ports.models import Models
 from fermix.application.ports.policies import PolicySource
+from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.application.ports.tools import ToolContext
 from fermix.application.ports.turns import ClaimedTurn, Turns
+from fermix.application.turns.access import OfferAccess
 from fermix.application.turns.events import TurnEvents
+from fermix.application.turns.measuring import TurnMeter, history_read, turn_timed_out
 from fermix.application.turns.settle import Ending, SettleTurn
 from fermix.application.turns.streaming import EndStream, StreamReplies
 from fermix.application.turns.typing import ShowTyping
 from fermix.domain import wording
 from fermix.domain.authorization import Denial, Trust, authorise, lower_trust
+from fermix.domain.capability import APPROVAL_CATEGORY, WithoutCategories
 from fermix.domain.events import TurnStarted
 from fermix.domain.failure import Failure, FailureKind
 from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
@@ -46,6 +50,9 @@ class TurnSettings:
     time_limit: timedelta
 
 
+NOBODY_TO_ASK = WithoutCategories(categories=frozenset({APPROVAL_CATEGORY}))
+
+
 def no_corrections() -> Sequence[UserEntry]:
     """Messages that steer a running turn: there are none, a new message waits its turn."""
     return ()
@@ -53,7 +60,11 @@ def no_corrections() -> Sequence[UserEntry]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnTools:
-    """What a turn works with; `observe` is told how each request to a provider ended."""
+    """What a turn works with; `observe` is told how each request to a provider ended.
+
+    Attributes:
+        access: decides which turns may ask their owner for a folder; `None`: none may.
+    """
 
     loop: AgentLoop
     toolbox: Toolbox
@@ -62,6 +73,8 @@ class TurnTools:
     typing: ShowTyping
     streaming: StreamReplies
     observe: Callable[[str, FailureKind | None], None]
+    telemetry: Telemetry = UNHEARD
+    access: OfferAccess | None = None
 
 
 class RunTurn:
@@ -96,14 +109,18 @@ class RunTurn:
             LedgerError: the ledger is broken or the home is lost; the process must end.
         """
         journal = Journal(turns=self._turns, clock=self._clock, claim=claim)
+        meter = TurnMeter(telemetry=self._tools.telemetry, clock=self._clock, claim=claim)
 
         async def run(end_stream: EndStream) -> None:
             target = claim.messages[-1].target
             ending = await self._tools.typing.during(target, lambda: self._outcome(claim, journal))
-            await self._settle(claim, await end_stream(ending))
+            ending = await end_stream(ending)
+            with meter.settling(ending):
+                await self._settle(claim, ending)
 
         try:
-            await self._tools.streaming.during(journal, run)
+            with meter.running():
+                await self._tools.streaming.during(journal, run)
         except StaleTurn:
             _log.info("turn.stale", extra={"turn": claim.turn})
 
@@ -123,7 +140,9 @@ class RunTurn:
             return failed(exc.failure, transcript)
         except TimeoutError:
             _log.warning("turn.timed_out", extra={"turn": claim.turn})
-            seconds = round(self._tools.settings.time_limit.total_seconds())
+            limit = self._tools.settings.time_limit.total_seconds()
+            turn_timed_out(self._tools.telemetry, claim.turn, limit=limit)
+            seconds = round(limit)
             return failed(Failure(kind=FailureKind.TIMED_OUT, detail=f"limit {seconds} seconds"), transcript)
         except LedgerUnavailable as exc:
             _log.warning("turn.ledger_unavailable", extra={"turn": claim.turn, "cause": str(exc)})
@@ -135,9 +154,9 @@ class RunTurn:
             return failed(Failure(kind=FailureKind.INTERNAL), transcript)
 
     def _trust_now(self, claim: ClaimedTurn) -> Trust | None:
-        """The lower of the trust at admission and the trust now; `None` when a sender is no longer allowed."""
+        """The lowest of the stored trusts and the trust now; `None` when a sender is no longer allowed."""
         policies = self._policies.current()
-        trust = Trust.OPERATOR
+        trust = Trust.OPERATOR if claim.scope.trust is Trust.OPERATOR else Trust.GUEST
         for claimed in claim.messages:
             decision = authorise(claimed.message.channel, claimed.message.sender.ids(), policies)
             if isinstance(decision, Denial):
@@ -146,7 +165,7 @@ class RunTurn:
                     extra={
                         "turn": claim.turn,
                         "channel": claimed.message.channel,
-                        "sender_ids": [repr(i) for i in claimed.message.sender.ids()],
+                        "sender_ids": ", ".join(repr(i) for i in claimed.message.sender.ids()),
                         "reason": decision.reason,
                     },
                 )
@@ -172,7 +191,10 @@ class RunTurn:
                 "trust": trust.value,
             },
         )
+        began = self._clock.monotonic()
         history = await self._conversations.history(claim.lane, window=claim.window)
+        took = self._clock.monotonic() - began
+        history_read(self._tools.telemetry, claim.turn, entries=len(history), took=took)
         try:
             answer = await self._tools.loop.run(
                 AgentTask(
@@ -183,11 +205,7 @@ class RunTurn:
                     history=history,
                     transcript=transcript,
                     toolbox=self._tools.toolbox,
-                    context=ToolContext(
-                        turn=claim.turn,
-                        scope=claim.scope.narrowed(trust=trust),
-                        request_cwd=_folder(claim, trust),
-                    ),
+                    context=self._context(claim, journal, trust),
                     journal=journal,
                     report=lambda event: self.events.publish(claim.turn, event),
                     corrections=no_corrections,
@@ -200,6 +218,18 @@ class RunTurn:
             raise
         self._tools.observe(profile.provider, None)
         return answered(answer, transcript, model)
+
+    def _context(self, claim: ClaimedTurn, journal: Journal, trust: Trust) -> ToolContext:
+        """What calls may know; where nobody can be asked, what asks is not even offered."""
+        offer = self._tools.access
+        access = None if offer is None else offer.seam(claim, journal, trust)
+        scope = claim.scope.narrowed(trust=trust)
+        return ToolContext(
+            turn=claim.turn,
+            scope=scope if access is not None else scope.narrowed(NOBODY_TO_ASK),
+            request_cwd=_folder(claim, trust),
+            access=access,
+        )
 
 
 def _folder(claim: ClaimedTurn, trust: Trust) -> PurePath | None:

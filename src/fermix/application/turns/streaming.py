@@ -192,5 +192,9 @@ async def _as_it_is(ending: Ending) -> Ending:
 
 
 def _is_attended(claim: ClaimedTurn) -> bool:
-    """Whether a person on a messenger waits for it; terminals show their answers by themselves."""
-    return not claim.awaited and claim.messages[-1].target.channel not in LOCAL_CHANNELS
+    """Whether a person on a messenger waits for it; terminals show their answers by themselves.
+
+    Nobody watches work that a turn has handed on.
+    """
+    on_a_messenger = claim.messages[-1].target.channel not in LOCAL_CHANNELS
+    return on_a_messenger and not claim.awaited and not claim.scope.delegated

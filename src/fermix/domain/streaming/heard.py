@@ -5,6 +5,7 @@ from typing import TypeAlias, assert_never
 
 from fermix.domain.events import (
     Gap,
+    PromptShown,
     StepStarted,
     TextDelta,
     ToolFinished,
@@ -59,7 +60,7 @@ def heard(event: TurnEvent) -> Heard | None:
             return BeganAnew()
         case Gap():
             return Missed()
-        case ToolFinished() | TurnSettled() | TurnCompleted():
+        case ToolFinished() | PromptShown() | TurnSettled() | TurnCompleted():
             return None
         case _:
             assert_never(event)

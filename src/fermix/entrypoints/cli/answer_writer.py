@@ -10,6 +10,7 @@ from fermix.infrastructure.local_socket.asking import (
     Ended,
     Missed,
     Part,
+    PromptShown,
     StepStarted,
     TextDelta,
     ToolFinished,
@@ -48,6 +49,8 @@ class AnswerWriter:
                 self.detail(f"using {name}")
             case ToolFinished(name, failed):
                 self.detail(f"{name} {'failed' if failed else 'is done'}")
+            case PromptShown(text):
+                self.note(text)
             case TurnStarted(provider, model):
                 self.detail(f"asking {provider} ({model})")
             case Accepted() | Part() | Ended():

@@ -8,6 +8,7 @@ from fermix.infrastructure.local_socket.asking import (
     Ended,
     Missed,
     Part,
+    PromptShown,
     StepStarted,
     TextDelta,
     ToolFinished,
@@ -16,7 +17,7 @@ from fermix.infrastructure.local_socket.asking import (
 )
 
 
-def event_document(  # noqa: PLR0911 - one return for each kind of event
+def event_document(  # noqa: C901, PLR0911 - one return for each kind of event
     event: AskEvent, *, session: str
 ) -> dict[str, Any]:
     """The object of one event. The end is another's to write, since it has the exit status.
@@ -38,6 +39,8 @@ def event_document(  # noqa: PLR0911 - one return for each kind of event
             return {"type": "tool_started", "name": name}
         case ToolFinished(name, failed):
             return {"type": "tool_finished", "name": name, "failed": failed}
+        case PromptShown(text):
+            return {"type": "prompt_shown", "text": text}
         case Missed(events):
             return {"type": "missed", "events": events}
         case Part(text):

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from fermix.application.ports.conversations import ConversationSummary
 from fermix.application.ports.lane_control import QueueReport
-from fermix.application.ports.queue_listing import ListedTurn, OpenReplies
+from fermix.application.ports.queue_listing import GoneChat, ListedTurn, OpenReplies
 from fermix.domain.route import Route
 from fermix.domain.turn import TurnState
 from fermix.entrypoints.cli.terminal_text import visible
@@ -17,6 +17,7 @@ NO_TEXT = "(no text)"
 _SESSION_HEAD = ("CONVERSATION", "STATE", "WAITING", "WINDOW", "LAST MESSAGE", "TITLE")
 _TURN_HEAD = ("ID", "STATE", "FOR", "ATTEMPTS", "CONVERSATION", "TEXT")
 _REPLIES_HEAD = ("CONVERSATION", "PARTS", "FOR", "STATE")
+_GONE_HEAD = ("CHAT", "FOR", "WHAT THE PLATFORM SAYS")
 _STATES = {
     TurnState.COLLECTING: "waiting",
     TurnState.QUEUED: "waiting",
@@ -59,7 +60,7 @@ def sessions_text(sessions: Sequence[ConversationSummary]) -> str:
 
 
 def queue_text(report: QueueReport) -> str:
-    """The queue as up to three tables, each with a heading."""
+    """The queue as up to four tables, each with a heading."""
     listing, left_out = report.listing, report.listing.left_out
     sections = [
         *_section(
@@ -76,6 +77,12 @@ def queue_text(report: QueueReport) -> str:
             _REPLIES_HEAD,
             [_replies_row(one, report.at) for one in listing.replies],
             left_out.targets,
+        ),
+        *_section(
+            "Chats that are gone; nothing is sent there until somebody writes",
+            _GONE_HEAD,
+            [_gone_row(one, report.at) for one in listing.gone],
+            0,
         ),
     ]
     if any(turn.state is TurnState.UNKNOWN for turn in listing.turns):
@@ -110,6 +117,10 @@ def _replies_row(one: OpenReplies, at: datetime) -> tuple[str, ...]:
     else:
         state = "being sent" if one.sending else "waiting"
     return place(one.target), str(one.parts), duration(at - one.oldest_at), state
+
+
+def _gone_row(one: GoneChat, at: datetime) -> tuple[str, ...]:
+    return place(one.chat), duration(at - one.since), one.error
 
 
 def duration(length: timedelta) -> str:

@@ -11,7 +11,7 @@ from fermix.application.ports.lane_control import (
     ResolveRequest,
     ResolveWork,
 )
-from fermix.application.ports.queue_listing import ListedTurn, OpenReplies
+from fermix.application.ports.queue_listing import GoneChat, ListedTurn, OpenReplies
 from fermix.domain.ids import TurnId
 from fermix.domain.route import Route
 from fermix.entrypoints.cli.command_failed import CommandFailed, write_document
@@ -119,6 +119,7 @@ def document_of(report: QueueReport) -> dict[str, Any]:
         "turns": [_turn(turn) for turn in listing.turns],
         "failed": [_turn(turn) for turn in listing.failed],
         "replies": [_replies(one) for one in listing.replies],
+        "gone": [_gone(one) for one in listing.gone],
         "left_out": {
             "turns": listing.left_out.turns,
             "failed": listing.left_out.failed,
@@ -149,6 +150,10 @@ def _replies(one: OpenReplies) -> dict[str, Any]:
         "retry_at": None if one.retry_at is None else one.retry_at.isoformat(),
         **_place(one.target),
     }
+
+
+def _gone(one: GoneChat) -> dict[str, Any]:
+    return {"error": one.error, "since": one.since.isoformat(), **_place(one.chat)}
 
 
 def _place(route: Route) -> dict[str, Any]:

@@ -1,15 +1,19 @@
 """Rows about what the settings say: the file itself, who answers, and the channels."""
 
+import os
+import shutil
 import stat
+from collections.abc import Mapping
+from pathlib import Path
 
 from pydantic import SecretStr
 
 from fermix.application.operations.doctor.channels import ChannelFacts, judge_channels
 from fermix.application.operations.doctor.report import Finding, fail, ok, skip, warn
-from fermix.entrypoints.channels import BUILDERS, WITH_DRAFTS
 from fermix.entrypoints.doctor_rows.situation import Situation
+from fermix.entrypoints.messengers import BUILDERS, WEBHOOK_PATHS, WITH_DRAFTS
 from fermix.infrastructure.settings.advice import odd_ids
-from fermix.infrastructure.settings.channels import ChannelSettings
+from fermix.infrastructure.settings.channels import ChannelSettings, SignalSettings, SlackSettings
 from fermix.infrastructure.settings.choice import (
     ProviderChoice,
     ProviderChoiceError,
@@ -123,7 +127,7 @@ def channels(situation: Situation) -> Finding:
     loaded = situation.loaded
     return judge_channels(
         [
-            _facts(name, channel, loaded)
+            _facts(name, channel, loaded, situation.environ)
             for name, channel in loaded.settings.channels.by_name().items()
             if channel.enabled and _begun(name, channel, loaded)
         ]
@@ -133,11 +137,13 @@ def channels(situation: Situation) -> Finding:
 def _begun(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> bool:
     """Telegram is enabled by default, which alone is no wish for it."""
     chosen = "enabled" in channel.model_fields_set or channel.has_access or bool(channel.odd_entries)
-    credentials = CREDENTIALS.get(name, ())
+    credentials = _needed(name, channel)
     return chosen or len(_missing(name, channel)) < len(credentials) or bool(_stored(name, loaded))
 
 
-def _facts(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> ChannelFacts:
+def _facts(
+    name: str, channel: ChannelSettings, loaded: LoadedSettings, environ: Mapping[str, str]
+) -> ChannelFacts:
     missing = _missing(name, channel)
     stored = _stored(name, loaded)
     return ChannelFacts(
@@ -149,11 +155,28 @@ def _facts(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> Chann
         kept_elsewhere=tuple(key for key in missing if key in stored),
         served=name in BUILDERS,
         drafts_in_vain=channel.streaming == "draft" and name in CREDENTIALS.keys() - WITH_DRAFTS,
+        webhook=WEBHOOK_PATHS.get(name) if getattr(channel, "mode", None) == "webhook" else None,
+        absent_program=_absent_program(channel, environ),
     )
 
 
+def _absent_program(channel: ChannelSettings, environ: Mapping[str, str]) -> str | None:
+    """What of Signal's is not there, as its owner wrote it; other channels start no program."""
+    if not isinstance(channel, SignalSettings):
+        return None
+    program = str(Path(channel.cli_path).expanduser()) if "/" in channel.cli_path else channel.cli_path
+    found = shutil.which(program, path=environ.get("PATH", os.defpath))
+    return None if found else f"{channel.cli_path!r} (cli_path): install signal-cli, or set its path"
+
+
+def _needed(name: str, channel: ChannelSettings) -> tuple[str, ...]:
+    if isinstance(channel, SlackSettings) and channel.mode == "socket":
+        return ("bot_token", "app_token")
+    return CREDENTIALS.get(name, ())
+
+
 def _missing(name: str, channel: ChannelSettings) -> tuple[str, ...]:
-    return tuple(key for key in CREDENTIALS.get(name, ()) if not _text(getattr(channel, key)))
+    return tuple(key for key in _needed(name, channel) if not _text(getattr(channel, key)))
 
 
 def _text(value: object) -> str:

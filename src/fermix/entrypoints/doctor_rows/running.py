@@ -7,8 +7,8 @@ from fermix.application.operations.doctor.database import PausedFacts, judge_dat
 from fermix.application.operations.doctor.refused import RefusedFacts, judge_refused
 from fermix.application.operations.doctor.report import Finding
 from fermix.application.ports.control import OwnerKind
-from fermix.entrypoints.channels import BUILDERS
 from fermix.entrypoints.doctor_rows.situation import Situation
+from fermix.entrypoints.messengers import BUILDERS
 from fermix.version import __version__
 
 

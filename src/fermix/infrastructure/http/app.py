@@ -1,6 +1,7 @@
 """The endpoints, and nothing of the network below them."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
 import anyio
@@ -13,30 +14,62 @@ from starlette.types import ASGIApp
 
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.control import ChannelHealth, Health, HealthView, ProviderHealth, Readiness
+from fermix.application.ports.telemetry import Exposition
+from fermix.application.ports.webhooks import Webhook
 from fermix.infrastructure.http.access import Access
 from fermix.infrastructure.http.guards import BodyLimited, Guarded, json_error
+from fermix.infrastructure.http.webhooks import webhook_routes
 
 _LIVE = "/health/live"
-_HEALTH_SECONDS = 5
+_METRICS = "/metrics"
+_ANSWER_SECONDS = 5
 _Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
+MetricsSource: TypeAlias = Callable[[], Awaitable[Exposition]]
+"""Asked for the metrics each time a monitor comes by."""
 
-def build_app(control: HealthView, *, clock: Clock, access: Access) -> ASGIApp:
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoints:
+    """What is served.
+
+    Attributes:
+        control: asked for health.
+        metrics: asked for metrics.
+        clock: for time stamps.
+        webhooks: endpoints of channels.
+        silent: paths of webhooks whose channel is not served.
+    """
+
+    control: HealthView
+    metrics: MetricsSource
+    clock: Clock
+    webhooks: Sequence[Webhook] = ()
+    silent: Sequence[str] = ()
+
+
+def build_app(endpoints: Endpoints, *, access: Access) -> ASGIApp:
     """The application that a server runs.
 
-    Only liveness is open to everybody: it says nothing but that the process answers.
+    Open to everybody are liveness, which says nothing but that the process answers, and webhooks, which check
+    their platform's signature.
     """
+    control, clock, webhooks = endpoints.control, endpoints.clock, endpoints.webhooks
     ready = _ready_endpoint(control, clock)
     app = Starlette(
         routes=[
             Route(_LIVE, _live_endpoint(control, clock), methods=["GET"]),
             Route("/health/ready", ready, methods=["GET"]),
             Route("/health", ready, methods=["GET"]),
+            Route(_METRICS, _metrics_endpoint(endpoints.metrics), methods=["GET"]),
+            *webhook_routes(webhooks, endpoints.silent),
         ],
         exception_handlers={HTTPException: _refused, Exception: _broken},
     )
     app.router.redirect_slashes = False
-    return Guarded(app=BodyLimited(app=app), access=access, open_paths=frozenset({_LIVE}))
+    limited = BodyLimited(app=app, more_bytes={webhook.path: webhook.max_bytes for webhook in webhooks})
+    open_paths = frozenset({_LIVE, *(webhook.path for webhook in webhooks), *endpoints.silent})
+    return Guarded(app=limited, access=access, open_paths=open_paths)
 
 
 def _live_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
@@ -49,7 +82,7 @@ def _live_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
 def _ready_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
     async def ready(_request: Request) -> Response:
         health = None
-        with anyio.move_on_after(_HEALTH_SECONDS):
+        with anyio.move_on_after(_ANSWER_SECONDS):
             health = await control.health()
         if health is None:
             health = Health(status=Readiness.DEGRADED, providers=(), channels=(), failures=("health",))
@@ -57,6 +90,18 @@ def _ready_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
         return _answer(status, {"status": health.status, **_about(control, clock), **_details(health)})
 
     return ready
+
+
+def _metrics_endpoint(source: MetricsSource) -> _Endpoint:
+    async def metrics(_request: Request) -> Response:
+        found = None
+        with anyio.move_on_after(_ANSWER_SECONDS):
+            found = await source()
+        if found is None:
+            return json_error(503, "The metrics did not come in time.")
+        return Response(found.body, headers={"Content-Type": found.content_type, "Cache-Control": "no-store"})
+
+    return metrics
 
 
 def _about(control: HealthView, clock: Clock) -> dict[str, object]:

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import anyio
 from starlette.datastructures import Headers
@@ -51,10 +51,16 @@ class Guarded:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BodyLimited:
-    """An application that no body longer than `max_bytes` reaches, announced or not, and none that dribbles in."""
+    """An application that no body too long reaches, announced or not, and none that dribbles in.
+
+    Attributes:
+        max_bytes: longest body.
+        more_bytes: longest body of endpoints, by path, that take longer ones.
+    """
 
     app: ASGIApp
     max_bytes: int = MAX_BODY_BYTES
+    more_bytes: Mapping[str, int] = field(default_factory=dict[str, int])
     max_seconds: float = BODY_SECONDS
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -62,14 +68,15 @@ class BodyLimited:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        longest = self.more_bytes.get(scope["path"], self.max_bytes)
         announced = Headers(scope=scope).get("content-length", "0")
-        if not announced.isdecimal() or int(announced[:20]) > self.max_bytes:
-            await self._too_long()(scope, receive, send)
+        if not announced.isdecimal() or int(announced[:20]) > longest:
+            await json_error(413, _too_long(longest), headers=_CLOSE)(scope, receive, send)
             return
-        await self.app(scope, self._counted(receive), send)
+        await self.app(scope, self._counted(receive, longest), send)
 
-    def _counted(self, receive: Receive) -> Receive:
-        left, more = self.max_bytes, True
+    def _counted(self, receive: Receive, longest: int) -> Receive:
+        left, more = longest, True
         end = anyio.current_time() + self.max_seconds
 
         async def next_message() -> Message:
@@ -81,17 +88,15 @@ class BodyLimited:
                 raise HTTPException(408, "The body did not arrive in time.", headers=_CLOSE)
             left -= len(message.get("body", b""))
             if left < 0:
-                raise HTTPException(413, self._text(), headers=_CLOSE)
+                raise HTTPException(413, _too_long(longest), headers=_CLOSE)
             more = message.get("more_body", False)
             return message
 
         return next_message
 
-    def _too_long(self) -> JSONResponse:
-        return json_error(413, self._text(), headers=_CLOSE)
 
-    def _text(self) -> str:
-        return f"The body may have at most {self.max_bytes} bytes."
+def _too_long(longest: int) -> str:
+    return f"The body may have at most {longest} bytes."
 
 
 def json_error(status: int, text: str, *, headers: Mapping[str, str] | None = None) -> JSONResponse:

@@ -10,10 +10,8 @@ import uvicorn
 from starlette.types import ASGIApp
 from typing_extensions import override
 
-from fermix.application.ports.clock import Clock
-from fermix.application.ports.control import HealthView
 from fermix.infrastructure.http.access import Access
-from fermix.infrastructure.http.app import build_app
+from fermix.infrastructure.http.app import Endpoints, build_app
 from fermix.infrastructure.http.connection import BoundedConnection
 from fermix.infrastructure.http.listening import listen
 
@@ -25,23 +23,21 @@ _STOP_SECONDS = 5
 
 
 async def serve_http(
-    control: HealthView,
+    endpoints: Endpoints,
     *,
     bind: str,
     port: int,
     token: str,
-    clock: Clock,
     on_bound: Callable[[int], None],
     request_seconds: float = BoundedConnection.request_seconds,
 ) -> None:
     """Serve until cancelled; then answers under way get a moment, and the port is free when this returns.
 
     Args:
-        control: asked for health.
+        endpoints: what is served.
         bind: the address to listen on.
         port: the port; 0 picks a free one.
         token: the home's bearer token, for callers that are not on this machine.
-        clock: for time stamps.
         on_bound: told the port once connections are accepted.
         request_seconds: how long the headers of a request may take to arrive.
 
@@ -51,7 +47,7 @@ async def serve_http(
     """
     listener = await anyio.to_thread.run_sync(listen, bind, port)
     with listener:
-        app = build_app(control, clock=clock, access=Access(bind=bind, token=token))
+        app = build_app(endpoints, access=Access(bind=bind, token=token))
         server = _Server(_config(app, request_seconds))
         async with anyio.create_task_group() as tasks:
             stopping = anyio.CancelScope(shield=True)

@@ -71,6 +71,12 @@ class ToolFinished(NamedTuple):
     failed: bool
 
 
+class PromptShown(NamedTuple):
+    """The owner is asked something, in Markdown; the answer is a message of its own."""
+
+    text: str
+
+
 class Missed(NamedTuple):
     """So many events were dropped because this client was too slow."""
 
@@ -103,7 +109,16 @@ class Ended(NamedTuple):
 
 
 AskEvent: TypeAlias = (
-    Accepted | TurnStarted | TextDelta | StepStarted | ToolStarted | ToolFinished | Missed | Part | Ended
+    Accepted
+    | TurnStarted
+    | TextDelta
+    | StepStarted
+    | ToolStarted
+    | ToolFinished
+    | PromptShown
+    | Missed
+    | Part
+    | Ended
 )
 
 
@@ -136,6 +151,8 @@ def decode_event(content: Mapping[str, Any]) -> AskEvent | None:  # noqa: PLR091
             return ToolStarted(fields.text("name"))
         case "tool_finished":
             return ToolFinished(fields.text("name"), fields.flag("failed"))
+        case "prompt_shown":
+            return PromptShown(fields.text("text"))
         case "gap":
             return Missed(fields.whole("missed"))
         case _:

@@ -13,7 +13,7 @@ from fermix.application.ports.lane_control import (
     ResolveRequest,
     ResolveWork,
 )
-from fermix.application.ports.queue_listing import LeftOut, ListedTurn, OpenReplies, QueueListing
+from fermix.application.ports.queue_listing import GoneChat, LeftOut, ListedTurn, OpenReplies, QueueListing
 from fermix.domain.ids import LaneId, TurnId
 from fermix.domain.route import Route
 from fermix.domain.turn import TurnState
@@ -97,6 +97,9 @@ def encode_queue(report: QueueReport) -> dict[str, Any]:
             }
             for one in listing.replies
         ],
+        "gone": [
+            {"chat": one.chat.key, "error": one.error, "since": one.since.isoformat()} for one in listing.gone
+        ],
         "left_out": {
             "turns": listing.left_out.turns,
             "failed": listing.left_out.failed,
@@ -117,6 +120,7 @@ def decode_queue(content: Mapping[str, Any]) -> QueueReport:
         turns=tuple(_decode_turn(one) for one in fields.mappings("turns")),
         failed=tuple(_decode_turn(one) for one in fields.mappings("failed")),
         replies=tuple(_decode_replies(one) for one in fields.mappings("replies")),
+        gone=tuple(_decode_gone(one) for one in fields.mappings("gone")),
         left_out=LeftOut(
             turns=left_out.whole("turns"),
             failed=left_out.whole("failed"),
@@ -216,6 +220,13 @@ def _decode_replies(content: Mapping[str, Any]) -> OpenReplies:
         oldest_at=decode_moment(fields, "oldest_at"),
         sending=fields.flag("sending"),
         retry_at=_optional_moment(fields, "retry_at"),
+    )
+
+
+def _decode_gone(content: Mapping[str, Any]) -> GoneChat:
+    fields = Fields(content, "gone chat")
+    return GoneChat(
+        chat=_route(fields, "chat"), error=fields.text("error"), since=decode_moment(fields, "since")
     )
 
 

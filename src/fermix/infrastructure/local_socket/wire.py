@@ -21,6 +21,7 @@ from fermix.application.ports.control import (
 )
 from fermix.domain.events import (
     Gap,
+    PromptShown,
     StepStarted,
     TextDelta,
     ToolFinished,
@@ -213,6 +214,8 @@ def _encode_turn_event(event: TurnEvent) -> dict[str, Any]:  # noqa: PLR0911 - o
                 "name": event.name,
                 "failed": event.failed,
             }
+        case PromptShown():
+            return {"type": "prompt_shown", "text": event.text}
         case TurnSettled():
             return {
                 "type": "turn_settled",

@@ -4,7 +4,9 @@ import re
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import BeforeValidator, ConfigDict, Field
+from typing_extensions import override
 
+from fermix.domain.phone_numbers import digits_of
 from fermix.infrastructure.settings.section import (
     Credential,
     Identifier,
@@ -63,17 +65,18 @@ class ChannelSettings(Section):
     @property
     def owner(self) -> str | None:
         """The owner's id; `None` also when it is odd, since an odd id matches nobody."""
-        return self.owner_user_id if self.owner_user_id and self._plausible(self.owner_user_id) else None
+        owner = self.owner_user_id
+        return self.canonical(owner) if owner and self._plausible(owner) else None
 
     @property
     def allowed_ids(self) -> frozenset[str]:
         """Ids of the allowlist that can match somebody, trimmed, without the owner unless listed."""
-        return frozenset(entry for entry in self.allowlist if self._plausible(entry))
+        return frozenset(self.canonical(entry) for entry in self.allowlist if self._plausible(entry))
 
     @property
     def command_ids(self) -> frozenset[str]:
         """Ids of the command allowlist that can match somebody."""
-        return frozenset(entry for entry in self.command_allowlist if self._plausible(entry))
+        return frozenset(self.canonical(entry) for entry in self.command_allowlist if self._plausible(entry))
 
     @property
     def has_access(self) -> bool:
@@ -87,6 +90,11 @@ class ChannelSettings(Section):
         entries = (*owner, *self.allowlist, *self.command_allowlist)
         return tuple(entry for entry in entries if not self._plausible(entry))
 
+    @staticmethod
+    def canonical(entry: str) -> str:
+        """A plausible id as the channel spells it, by which it is compared."""
+        return entry
+
     def _plausible(self, entry: str) -> bool:
         return self.plausible_id.fullmatch(entry) is not None
 
@@ -94,7 +102,10 @@ class ChannelSettings(Section):
 class TelegramSettings(ChannelSettings):
     """A Telegram bot, read by long polling."""
 
-    plausible_id: ClassVar[re.Pattern[str]] = re.compile(r"-?\d+", re.ASCII)
+    plausible_id: ClassVar[re.Pattern[str]] = re.compile(
+        r"(?!(?:777000|136817688|1087968824)\Z)-?[1-9]\d*", re.ASCII
+    )
+    """Not the three accounts that stand for whoever writes as a channel or as an anonymous admin."""
 
     enabled: bool = True
     """Whether the channel is served; it needs a token and an owner or allowlist too."""
@@ -111,7 +122,10 @@ class TelegramSettings(ChannelSettings):
 class WhatsAppSettings(ChannelSettings):
     """The WhatsApp Cloud API, through a webhook."""
 
-    plausible_id: ClassVar[re.Pattern[str]] = re.compile(r"\+?\d[\d ().-]*", re.ASCII)
+    plausible_id: ClassVar[re.Pattern[str]] = re.compile(
+        r"\+?\d[\d ().-]*|[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}", re.ASCII
+    )
+    """A phone number, or the id by which a business knows somebody who hides theirs."""
 
     allowlist: Identifiers = Field(default=(), alias="allowed_sender_ids")
     """Phone numbers of others who may write, as guests; `allow_from` is another name for this key."""
@@ -132,16 +146,23 @@ class WhatsAppSettings(ChannelSettings):
     album_debounce_ms: AlbumDebounce = 3000
     """How long the pictures of one album are waited for; 0 or less: not at all."""
 
+    @staticmethod
+    @override
+    def canonical(entry: str) -> str:
+        return digits_of(entry)
+
 
 class SlackSettings(ChannelSettings):
-    """A Slack app, through the Events API."""
+    """A Slack app, through the Events API or Socket Mode."""
 
-    mode: Literal["webhook"] = "webhook"
-    """Only `webhook`."""
+    mode: Literal["webhook", "socket"] = "webhook"
+    """How Slack's calls come in: to an address of yours, or over a line that is opened from here."""
     bot_token: Credential | None = None
     """The bot's token (`xoxb-…`)."""
     signing_secret: Secret | None = None
-    """Secret that requests are signed with."""
+    """Secret that requests are signed with; for `webhook`."""
+    app_token: Credential | None = None
+    """The app's own token (`xapp-…`); for `socket`."""
     api_base_url: WebAddress = "https://slack.com/api"
     """Root of the Web API."""
 
@@ -149,7 +170,7 @@ class SlackSettings(ChannelSettings):
 class DiscordSettings(ChannelSettings):
     """A Discord bot, on the gateway."""
 
-    plausible_id: ClassVar[re.Pattern[str]] = re.compile(r"\d+", re.ASCII)
+    plausible_id: ClassVar[re.Pattern[str]] = re.compile(r"[1-9]\d*", re.ASCII)
 
     mode: Literal["gateway"] = "gateway"
     """Only `gateway`."""
@@ -171,7 +192,7 @@ class SignalSettings(ChannelSettings):
     )
 
     allowlist: Identifiers = Field(default=(), alias="allowed_sender_ids")
-    """Phone numbers of others who may write, as guests; `allow_from` is another name for this key."""
+    """Phone numbers or UUIDs of others who may write, as guests; `allow_from` is another name for this key."""
     mode: Literal["subprocess"] = "subprocess"
     """Only `subprocess`."""
     account: PlatformId | None = None
@@ -180,6 +201,11 @@ class SignalSettings(ChannelSettings):
     """The program: a path, or a name that is looked up in PATH."""
     transport: Literal["jsonrpc", "receive"] = "jsonrpc"
     """How signal-cli is used: one lasting process, or one call after another."""
+
+    @staticmethod
+    @override
+    def canonical(entry: str) -> str:
+        return digits_of(entry).lower()
 
 
 class Channels(Section):

@@ -11,7 +11,7 @@ class OpikSettings(Section):
     """Export of traces to an Opik server."""
 
     enabled: bool = False
-    """Whether traces are exported."""
+    """Whether traces are exported. This version exports none."""
     base_url: WebAddress | None = None
     """Address of the server."""
     project: Text | None = None
@@ -32,7 +32,7 @@ class TelemetrySettings(Section):
     log_files: Annotated[int, Field(ge=1, le=100)] = 5
     """Rotated log files that are kept."""
     trace_content: bool = False
-    """Whether traces hold the texts of messages, prompts and tools; else only sizes and times."""
+    """Whether traces hold the texts of messages, prompts and tools. This version writes none either way."""
     trace_keep_days: Annotated[int, Field(ge=1, le=3650)] = 14
-    """Days for which traces are kept."""
+    """Days for which the traces of a day are kept after it."""
     opik: OpikSettings = OpikSettings()

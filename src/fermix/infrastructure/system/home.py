@@ -87,6 +87,16 @@ class Home:
         return self.path / "logs" / "fermix.log"
 
     @property
+    def traces(self) -> Path:
+        """What the work reported about itself, in one folder per day; made with the first line."""
+        return self.path / "traces"
+
+    @property
+    def blobs(self) -> Path:
+        """Files that came with messages or go out with replies; made with the first one."""
+        return self.path / "blobs"
+
+    @property
     def models(self) -> Path:
         """Models that run on this machine."""
         return self.path / "models"

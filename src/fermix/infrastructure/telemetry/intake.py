@@ -10,6 +10,7 @@ from contextvars import ContextVar
 
 from typing_extensions import override
 
+from fermix.application.ports.telemetry import turn_spoken_of
 from fermix.infrastructure.telemetry.redaction import MARGIN, SCANNED, Redactor
 
 MAX_WAITING = 4096
@@ -179,7 +180,10 @@ def _message(record: logging.LogRecord) -> str:
 
 
 def _fields(record: logging.LogRecord) -> Mapping[str, object]:
-    return {name: _flat(value) for name, value in record.__dict__.items() if name not in _STANDARD}
+    """What the record tells besides its message; a line that is logged in a turn names it."""
+    fields = {name: _flat(value) for name, value in record.__dict__.items() if name not in _STANDARD}
+    turn = turn_spoken_of()
+    return fields if turn is None or "turn" in fields else {"turn": turn, **fields}
 
 
 def _flat(value: object) -> object:

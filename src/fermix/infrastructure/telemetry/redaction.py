@@ -47,6 +47,11 @@ class Redactor:
         self._known = known
         return True
 
+    @property
+    def hidden(self) -> int:
+        """How many spellings of secrets are hidden; grows whenever one more becomes known."""
+        return len(self._known)
+
     def redact(self, text: str) -> str:
         """`text` with `[REDACTED:kind]` in place of each secret, cut to `SCANNED` characters."""
         return redact(text, (self,))

@@ -2,6 +2,7 @@
 
 from fermix.application.ports.tools import Tool
 from fermix.application.ports.workspace import Workspace
+from fermix.infrastructure.tools.directory_access import RequestDirectoryAccess
 from fermix.infrastructure.tools.files import ContentSearch, FileRead, GlobSearch
 
 
@@ -11,4 +12,5 @@ def built_in_tools(workspace: Workspace) -> tuple[Tool, ...]:
         FileRead(workspace=workspace),
         GlobSearch(workspace=workspace),
         ContentSearch(workspace=workspace),
+        RequestDirectoryAccess(),
     )

@@ -6,7 +6,9 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from fermix.application.ports.admissions import Admission, Admissions, AdmitResult, Amended, CursorMove, Input
+from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.conversations import Conversations, QueueView
+from fermix.application.ports.delegation import Delegation
 from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart, Sent
 from fermix.application.ports.ownership import Ownership, PausedTurn, Recovered, Retention, Takeover
 from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
@@ -24,10 +26,12 @@ class Ports:
 
     admissions: Admissions
     turns: Turns
+    delegation: Delegation
     outbox: Outbox
     ownership: Ownership
     conversations: Conversations
     queue: QueueView
+    blob_names: BlobNames
 
     @classmethod
     def of(cls, ledger: OpenLedger) -> "Ports":
@@ -35,10 +39,12 @@ class Ports:
         return cls(
             admissions=ledger.admissions,
             turns=ledger.turns,
+            delegation=ledger.delegation,
             outbox=ledger.outbox,
             ownership=ledger.ownership,
             conversations=ledger.conversations,
             queue=ledger.queue,
+            blob_names=ledger.blob_names,
         )
 
 

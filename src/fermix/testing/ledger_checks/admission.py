@@ -1,6 +1,5 @@
 """Checks of the way in: keys, limits, cursors, albums, edits."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import anyio
@@ -8,7 +7,6 @@ import anyio
 from fermix.application.ports.admissions import (
     Accepted,
     AdmitResult,
-    Album,
     Amended,
     Conflict,
     CursorMove,
@@ -19,7 +17,7 @@ from fermix.application.ports.admissions import (
 )
 from fermix.domain import wording
 from fermix.domain.history import MarkerEntry, UserEntry
-from fermix.domain.lane import ALBUM_MAX_PARTS, Placement, QueueLimits
+from fermix.domain.lane import Placement, QueueLimits
 from fermix.domain.turn import TurnState
 from fermix.testing.expectations import must_be, must_equal
 from fermix.testing.ledger_checks.check import (
@@ -36,7 +34,7 @@ from fermix.testing.ledger_checks.check import (
     remembered,
 )
 from fermix.testing.ledger_harness import LedgerHarness, OpenLedger
-from fermix.testing.samples import LOCAL, WINDOW, answering, asking, commanding, overheard, written
+from fermix.testing.samples import LOCAL, answering, asking, commanding, overheard, written
 
 SECOND = timedelta(seconds=1)
 
@@ -163,8 +161,11 @@ async def the_cursor_moves_with_what_was_read(harness: LedgerHarness) -> None:
         return CursorMove(origin="telegram:bot", scope="updates", value=value)
 
     async with owned(harness, limits=QueueLimits(per_conversation=1, total=2)) as ledger:
+        must_equal(await ledger.queue.cursor(origin="telegram:bot", scope="updates"), None, "before any")
         await ledger.admissions.admit([asking(written("1"))], cursor=moved("1"))
         await ledger.admissions.admit([asking(written("2"))], cursor=moved("2"))
+        must_equal(await ledger.queue.cursor(origin="telegram:bot", scope="updates"), "2", "as it is read")
+        must_equal(await ledger.queue.cursor(origin="telegram:bot", scope="other"), None, "of another scope")
         must_equal(await harness.cursor("telegram:bot", "updates"), "2", "past a full conversation")
         await ledger.admissions.admit([], cursor=moved("3"))
         must_equal(await harness.cursor("telegram:bot", "updates"), "3", "past an empty list")
@@ -198,48 +199,6 @@ async def what_was_admitted_survives_a_power_cut(harness: LedgerHarness) -> None
     async with owned(harness) as ledger:
         must_equal(keys([await claim_one(ledger)]), [["1"]], "the first message")
         must_equal((await ledger.queue.counts()).waiting, 1, "the second message")
-
-
-@proves("album.part_restarts_the_window", "album.collecting_holds_the_lane")
-async def an_album_becomes_one_turn(harness: LedgerHarness) -> None:
-    """Parts of an album join one turn, each restarts its wait, and nobody's younger message overtakes it."""
-    async with owned(harness) as ledger:
-        first = await admit(ledger, asking(written("1"), album="a"))
-        harness.clock.advance(WINDOW - SECOND)
-        second = await admit(ledger, asking(written("2"), album="a"))
-        must_equal(second.turn, first.turn, "the turn of the second part")
-        await admit(ledger, asking(written("3", sender="another")))
-        harness.clock.advance(WINDOW - SECOND)
-        claims = await ledger.turns.claim(limit=4, channels=frozenset({written("1").channel}))
-        must_equal(claims.turns, (), "turns to claim inside the window")
-        must_equal(claims.next_due, harness.clock.now() + SECOND, "when to look again")
-        harness.clock.advance(SECOND)
-        must_equal(keys(await claim_all(ledger)), [["1", "2"]], "the album after its window")
-
-
-@proves("album.closes_at_ten_or_window_end")
-async def an_album_closes_at_its_last_part(harness: LedgerHarness) -> None:
-    """The last part an album can have ends its wait; a later one opens another turn."""
-    async with owned(harness) as ledger:
-        expected = [str(number) for number in range(ALBUM_MAX_PARTS)]
-        for key in expected:
-            await admit(ledger, asking(written(key), album="a"))
-        must_equal(keys(await claim_all(ledger)), [expected], "a whole album at once")
-        late = await admit(ledger, asking(written("late"), album="a"))
-        harness.clock.advance(WINDOW)
-        must_equal(await claim_all(ledger), (), "turns beside the running one")
-        await must_stand(ledger, "late", TurnState.QUEUED)
-        must_equal(late.turn is not None, True, "a turn of its own")
-
-
-@proves()
-async def an_album_without_a_window_is_no_album(harness: LedgerHarness) -> None:
-    """A wait of nothing means that albums are not collected: every part is a turn of its own, at once."""
-    async with owned(harness) as ledger:
-        for key in ("1", "2"):
-            item = asking(written(key))
-            await admit(ledger, replace(item, album=Album(key="a", debounce=timedelta(0))))
-        must_equal(keys(await claim_all(ledger)), [["1"]], "the first part alone")
 
 
 @proves("edit.replaces_while_queued", "edit.never_a_new_turn")
@@ -293,9 +252,6 @@ CHECKS: tuple[LedgerCheck, ...] = (
     the_cursor_moves_with_what_was_read,
     commands_and_context_make_no_turn,
     what_was_admitted_survives_a_power_cut,
-    an_album_becomes_one_turn,
-    an_album_closes_at_its_last_part,
-    an_album_without_a_window_is_no_album,
     an_edit_of_a_waiting_message_replaces_its_text,
     a_late_edit_is_noted_in_history,
     an_edited_command_changes_nothing,

@@ -151,6 +151,15 @@ async def only_due_parts_of_served_channels_leave(harness: LedgerHarness) -> Non
         must_equal(texts((await recover(ledger)).parts), ["7", "8"], "of the served ones")
 
 
+@proves("deliver.in_order")
+async def a_clock_that_is_set_back_holds_no_reply(harness: LedgerHarness) -> None:
+    """A part that was never tried leaves when its place comes, whatever became of the clock meanwhile."""
+    async with owned(harness) as ledger:
+        parts = await ledger.turns.settle(answering(await asked_and_claimed(ledger), "one", "two"))
+        harness.clock.set_back(timedelta(hours=1))
+        must_equal(await deliver(ledger, parts), ["one", "two"], "what left")
+
+
 @proves("effects.send_is_effect_and_part", "effects.reply_ordinals_follow")
 async def a_part_sent_in_mid_turn_is_an_effect(harness: LedgerHarness) -> None:
     """Intent and part commit together, the part's end is the effect's outcome, the reply's parts follow it."""
@@ -190,6 +199,7 @@ CHECKS: tuple[LedgerCheck, ...] = (
     a_failed_part_lets_the_next_one_leave,
     a_withdrawn_part_lets_what_follows_leave,
     only_due_parts_of_served_channels_leave,
+    a_clock_that_is_set_back_holds_no_reply,
     a_part_sent_in_mid_turn_is_an_effect,
     a_part_in_mid_turn_waits_for_its_target,
 )

@@ -22,13 +22,12 @@ from fermix.application.ports.admissions import (
 from fermix.application.ports.outbox import SendingPart
 from fermix.domain import wording
 from fermix.domain.authorization import LOCAL_CHANNELS
-from fermix.domain.capability import Scope
 from fermix.domain.delivery import Part
 from fermix.domain.history import MarkerEntry, UserEntry
-from fermix.domain.ids import MessageRow, TurnId
-from fermix.domain.lane import ALBUM_MAX_PARTS, Placement, QueueLimits, collect_until, place
+from fermix.domain.ids import LaneId, MessageRow, TurnId
+from fermix.domain.lane import ALBUM_MAX_PARTS, Placement, QueueLimits, collect_until, may_open_album, place
 from fermix.domain.message import InboundMessage
-from fermix.domain.route import ChatMove, origin_of
+from fermix.domain.route import ChatMove, Route, origin_of
 from fermix.domain.turn import WAITING, MessageKind, Outcome, TurnState
 from fermix.testing.memory import commands
 from fermix.testing.memory.moving import move_chat
@@ -70,17 +69,21 @@ class MemoryAdmissions:
 def _admit_all(
     tx: Transaction, items: Sequence[Admission], cursor: CursorMove | None, limits: QueueLimits
 ) -> tuple[AdmitResult, ...]:
-    results = tuple(_admit(tx, item, limits) for item in items)
+    results = tuple(admit_one(tx, item, limits) for item in items)
     refused = any(isinstance(each, Full) and each.placement is Placement.FULL_TOTAL for each in results)
     if cursor is not None and not refused:
         tx.tables.cursors[cursor.origin, cursor.scope] = cursor.value
     return results
 
 
-def _admit(tx: Transaction, item: Admission, limits: QueueLimits) -> AdmitResult:
+def admit_one(tx: Transaction, item: Admission, limits: QueueLimits) -> AdmitResult:
+    """Write one item, or say why not."""
     seen = _seen_before(tx, item.message)
     if seen is not None:
         return seen
+    message = item.message
+    chat = Route(channel=message.channel, account=message.account, chat=message.reply_target)
+    tx.tables.gone.pop(chat.key, None)
     match item:
         case Input():
             return _admit_input(tx, item, limits)
@@ -115,17 +118,21 @@ def _seen_before(tx: Transaction, message: InboundMessage) -> Duplicate | Confli
 
 def _admit_input(tx: Transaction, item: Input, limits: QueueLimits) -> Accepted | Full:
     known = tx.tables.find_lane(item.route)
+    album = item.album if item.album is not None and item.album.debounce > timedelta(0) else None
+    joins = album is not None and known is not None and _collecting(tx, known, album.key) is not None
     placement = place(
         waiting_here=0 if known is None else tx.tables.waiting(known),
         waiting_in_all=tx.tables.waiting(),
         limits=limits,
     )
-    if placement is not Placement.WAIT:
+    if placement is not Placement.WAIT and not joins:
         return Full(placement=placement)
     lane = tx.tables.lane_of(item.route)
-    album = item.album if item.album is not None and item.album.debounce > timedelta(0) else None
     _end_albums_left_behind(tx, lane, item, album)
-    turn = _open_turn(tx, lane, item) if album is None else _join_or_open(tx, lane, item, album)
+    if album is not None and (joins or _may_open(tx, lane)):
+        turn = _join_or_open(tx, lane, item, album)
+    else:
+        turn = _open_turn(tx, lane, item)
     row = _insert(tx, item, kind=MessageKind.INPUT, lane=lane, turn=turn)
     for media in item.media:
         tx.tables.media[row, media.position] = MediaRow(row=row, position=media.position)
@@ -141,29 +148,31 @@ def _end_albums_left_behind(tx: Transaction, lane: LaneRow, item: Input, album: 
             move(tx, turn, TurnState.QUEUED)
 
 
+def _collecting(tx: Transaction, lane: LaneId, key: str) -> TurnRow | None:
+    turns = tx.tables.turns_of(lane)
+    return next((t for t in turns if t.state is TurnState.COLLECTING and t.album == key), None)
+
+
+def _may_open(tx: Transaction, lane: LaneRow) -> bool:
+    states = [turn.state for turn in tx.tables.turns_of(lane.lane)]
+    return may_open_album(open_here=states.count(TurnState.COLLECTING))
+
+
 def _join_or_open(tx: Transaction, lane: LaneRow, item: Input, album: Album) -> TurnId:
-    for turn in tx.tables.turns_of(lane.lane):
-        if turn.state is TurnState.COLLECTING and turn.album == album.key:
-            break
-    else:
+    turn = _collecting(tx, lane.lane, album.key)
+    if turn is None:
         return _open_turn(tx, lane, item, album=album)
     parts = len(tx.tables.messages_of(turn.turn)) + 1
     joined = replace(
         turn,
         collect_until=collect_until(tx.now, debounce=album.debounce, parts=parts),
-        scope=_lowest(turn.scope, item.scope),
+        scope=turn.scope.within(item.scope),
         awaited=turn.awaited or item.awaited,
     )
     tx.tables.turns[turn.turn] = joined
     if parts >= ALBUM_MAX_PARTS:
         move(tx, joined, TurnState.QUEUED)
     return turn.turn
-
-
-def _lowest(first: Scope, second: Scope) -> Scope:
-    added = tuple(policy for policy in second.narrowing if policy not in first.narrowing)
-    narrowed = first.narrowed(*added, trust=second.trust)
-    return replace(narrowed, delegated=first.delegated or second.delegated)
 
 
 def _open_turn(tx: Transaction, lane: LaneRow, item: Input, *, album: Album | None = None) -> TurnId:

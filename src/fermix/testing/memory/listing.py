@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from fermix.application.ports.queue_listing import LeftOut, ListedTurn, OpenReplies, QueueListing
+from fermix.application.ports.queue_listing import GoneChat, LeftOut, ListedTurn, OpenReplies, QueueListing
 from fermix.domain.preview import preview
 from fermix.domain.route import Route
 from fermix.domain.turn import WAITING, Outcome, PartState, TurnState
@@ -20,8 +20,15 @@ def list_queue(tables: Tables, *, limit: int) -> QueueListing:
         turns=tuple(_listed(tables, turn) for turn in turns[:limit]),
         failed=tuple(_listed(tables, turn) for turn in failed[:limit]),
         replies=replies[:limit],
+        gone=_gone(tables)[:limit],
         left_out=LeftOut(turns=len(turns[limit:]), failed=len(failed[limit:]), targets=len(replies[limit:])),
     )
+
+
+def _gone(tables: Tables) -> tuple[GoneChat, ...]:
+    rows = sorted(tables.gone.values(), key=lambda row: row.chat.key)
+    rows.sort(key=lambda row: row.since, reverse=True)
+    return tuple(GoneChat(chat=row.chat, error=row.error, since=row.since) for row in rows)
 
 
 def _can_run_again(tables: Tables, turn: TurnRow) -> bool:

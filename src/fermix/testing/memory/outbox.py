@@ -12,7 +12,7 @@ from fermix.domain.turn import PartState
 from fermix.testing.memory import parts
 from fermix.testing.memory.moving import move_chat
 from fermix.testing.memory.process import Process, Transaction
-from fermix.testing.memory.tables import PartRow
+from fermix.testing.memory.tables import GoneRow, PartRow, chat_of
 
 SENT_WITHOUT_ID = "sent"
 """Outcome of an effect whose platform gave its message no id."""
@@ -54,7 +54,10 @@ def _done(tx: Transaction, part: PartId, end: PartEnd) -> SendingPart | None:
         case Sent(platform_id=platform_id):
             tx.tables.parts[part] = replace(row, state=PartState.SENT, platform_id=platform_id)
             _end_effect(tx, row, platform_id or SENT_WITHOUT_ID)
-        case NotDelivered(error=error):
+        case NotDelivered(error=error, target_gone=target_gone):
+            if target_gone:
+                chat = chat_of(row.target)
+                tx.tables.gone[chat.key] = GoneRow(chat=chat, error=error, since=tx.now)
             tx.tables.parts[part] = replace(row, state=PartState.FAILED, error=error)
             _end_effect(tx, row, f"not delivered: {error}")
         case RetryAt(when=when, counts=counts):

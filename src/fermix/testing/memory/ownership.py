@@ -9,6 +9,7 @@ from fermix.application.ports.ownership import PausedTurn, Recovered, Retention,
 from fermix.domain import wording
 from fermix.domain.delivery import TextPart
 from fermix.domain.ids import ChannelName, Epoch, TurnId
+from fermix.domain.lane import ALBUM_WAIT_AFTER_RESTART
 from fermix.domain.recovery import InterruptedTurn, RecordedEffect, Recovery, recover
 from fermix.domain.turn import WAITING, MessageKind, Outcome, PartState, TurnState
 from fermix.testing.memory.commands import notice_of
@@ -93,6 +94,7 @@ def _recover(tx: Transaction, channels: Collection[ChannelName]) -> Recovered:
         if turn.state in WAITING and turn.awaited:
             interrupt(tx, turn, marker=wording.INTERRUPTED_MARKER)
             found.interrupted.append(turn.turn)
+    _wait_on_for_albums(tx, channels)
     commands = _report_commands(tx, channels)
     repeated = _offer_again(tx, channels)
     return Recovered(
@@ -104,6 +106,16 @@ def _recover(tx: Transaction, channels: Collection[ChannelName]) -> Recovered:
         repeated=repeated,
         parts=start_due(tx, channels=channels, limit=None).parts,
     )
+
+
+def _wait_on_for_albums(tx: Transaction, channels: Collection[ChannelName]) -> None:
+    """The platform now offers again what the last owner did not take."""
+    until = tx.now + ALBUM_WAIT_AFTER_RESTART
+    for turn in list(tx.tables.turns.values()):
+        if turn.collect_until is not None and turn.epoch < tx.epoch and turn.channel in channels:
+            tx.tables.turns[turn.turn] = replace(
+                turn, collect_until=max(turn.collect_until, until), epoch=tx.epoch
+            )
 
 
 def _put_right(tx: Transaction, turn: TurnRow, found: _Found) -> None:

@@ -2,15 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from fermix.application.ports.outbox import DueParts, SendingPart
-from fermix.domain.delivery import Part, for_another_chat
+from fermix.domain.delivery import GONE_FOR, Part, for_another_chat
 from fermix.domain.ids import ChannelName, PartId, TurnId
 from fermix.domain.route import Target
 from fermix.domain.turn import PartState
 from fermix.testing.memory.process import Transaction
-from fermix.testing.memory.tables import OPEN, EffectRow, PartRow
+from fermix.testing.memory.tables import OPEN, EffectRow, PartRow, chat_of
+
+_AT_ONCE = datetime(1970, 1, 1, tzinfo=UTC)
+"""Due at any time: a part that was never tried waits for its place alone, also after the clock was set back."""
 
 
 def add_parts(
@@ -70,7 +73,13 @@ def start(tx: Transaction, part: PartId) -> SendingPart:
         tried_at=row.tried_at,
         repeated=row.repeated,
         attempts=row.attempts,
+        target_gone=_is_gone(tx, row.target),
     )
+
+
+def _is_gone(tx: Transaction, target: Target) -> bool:
+    known = tx.tables.gone.get(chat_of(target).key)
+    return known is not None and known.since > tx.now - GONE_FOR
 
 
 def start_next(tx: Transaction, target_key: str) -> SendingPart | None:
@@ -120,7 +129,7 @@ def _add(
         body=part if place == target else for_another_chat(part),
         nonce=tx.ids.new(),
         state=PartState.PENDING,
-        due_at=tx.now,
+        due_at=_AT_ONCE,
         created_at=tx.now,
     )
     return number

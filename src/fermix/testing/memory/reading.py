@@ -53,6 +53,10 @@ class MemoryQueueView:
         """See `QueueView.listing`."""
         return await self._process.read(lambda tables: list_queue(tables, limit=limit))
 
+    async def cursor(self, *, origin: str, scope: str) -> str | None:
+        """See `QueueView.cursor`."""
+        return await self._process.read(lambda tables: tables.cursors.get((origin, scope)))
+
 
 def _history(tables: Tables, lane: LaneId, window: int, limit: int) -> tuple[HistoryEntry, ...]:
     whole = [row.entry for row in tables.entries.values() if row.lane == lane and row.window == window]

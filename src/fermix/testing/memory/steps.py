@@ -48,7 +48,7 @@ def end_turn(tx: Transaction, turn: TurnRow, outcome: Outcome, *, keep_bodies: b
 
 def interrupt(tx: Transaction, turn: TurnRow, *, marker: str, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """End a turn without an answer; history keeps what was asked, and a marker."""
-    bodies = (message.body for message in tx.tables.messages_of(turn.turn))
+    bodies = (message.body for message in tx.tables.read_in_order(turn.turn))
     asked = (UserEntry(text=body.text) for body in bodies if body is not None and body.text.strip())
     conclude(tx, turn, (*asked, MarkerEntry(text=marker)))
     end_turn(tx, turn, outcome, keep_bodies=outcome is Outcome.FAILED)
@@ -84,7 +84,7 @@ def target_of_turn(tables: Tables, turn: TurnId) -> Target:
     Raises:
         LedgerError: none of its messages says.
     """
-    for message in reversed(tables.messages_of(turn)):
+    for message in reversed(tables.read_in_order(turn)):
         if message.target is not None:
             return message.target
     raise LedgerError(f"turn {turn} has nowhere to reply to")

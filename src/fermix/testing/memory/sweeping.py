@@ -15,6 +15,9 @@ _CLOSED = frozenset({PartState.SENT, PartState.FAILED, PartState.WITHDRAWN})
 
 def sweep(tx: Transaction, retention: Retention, *, limit: int) -> int:
     """Let payloads, then parts, then messages with their turns go; returns how many rows, at most `limit`."""
+    for key, row in list(tx.tables.gone.items()):
+        if row.since < tx.now - retention.keys:
+            del tx.tables.gone[key]
     bodies = list(islice(_old_bodies(tx.tables, tx.now - retention.bodies), limit))
     for message in bodies:
         tx.tables.messages[message.row] = replace(message, body=None)

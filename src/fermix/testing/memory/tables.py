@@ -19,7 +19,7 @@ from fermix.domain.ids import (
     PlatformMessageId,
     TurnId,
 )
-from fermix.domain.lane import LaneTurn
+from fermix.domain.lane import LaneTurn, album_order
 from fermix.domain.message import InboundMessage
 from fermix.domain.recovery import Repeat
 from fermix.domain.route import Route, Target
@@ -156,6 +156,20 @@ class MoveRow:
     waiting: bool = False
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoneRow:
+    """A chat that is none of ours any more, as its platform said."""
+
+    chat: Route
+    error: str
+    since: datetime
+
+
+def chat_of(target: Target) -> Route:
+    """The chat of a place, threads aside."""
+    return replace(Route.parse(target.key), thread=None)
+
+
 @dataclass(slots=True, kw_only=True)
 class Tables:
     """Everything the ledger remembers. Rows are replaced, never changed, so a shallow copy is a snapshot."""
@@ -171,6 +185,7 @@ class Tables:
     parts: dict[PartId, PartRow] = field(default_factory=dict)
     entries: dict[int, EntryRow] = field(default_factory=dict)
     moves: dict[str, MoveRow] = field(default_factory=dict)
+    gone: dict[str, GoneRow] = field(default_factory=dict)
     cursors: dict[tuple[str, str], str] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -190,6 +205,11 @@ class Tables:
     def messages_of(self, turn: TurnId) -> list[StoredMessage]:
         """The messages of a turn, in order of arrival."""
         return [message for message in self.messages.values() if message.turn == turn]
+
+    def read_in_order(self, turn: TurnId) -> list[StoredMessage]:
+        """The messages of a turn, in the order in which they are read."""
+        arrived = self.messages_of(turn)
+        return [arrived[place] for place in album_order([message.body for message in arrived])]
 
     def drafts_of(self, turn: TurnId) -> tuple[PlatformMessageId, ...]:
         """The drafts that claims of a turn have opened so far, the newest last."""

@@ -64,7 +64,10 @@ class MemoryTurns:
 def _claim(tx: Transaction, limit: int, channels: Collection[ChannelName]) -> Claims:
     finish_moves(tx)
     for turn in list(tx.tables.turns.values()):
-        due = turn.collect_until is not None and turn.collect_until <= tx.now
+        if turn.collect_until is None:
+            continue
+        begun = tx.tables.messages_of(turn.turn)[0].received_at
+        due = turn.collect_until <= tx.now or begun > tx.now
         if due and turn.channel in channels:
             move(tx, turn, TurnState.QUEUED)
     heads = _heads(tx.tables, channels)
@@ -110,7 +113,7 @@ def _start(tx: Transaction, turn: TurnRow) -> ClaimedTurn:
         window=lane.window,
         scope=turn.scope,
         awaited=turn.awaited,
-        messages=tuple(_claimed_message(tx.tables, each) for each in tx.tables.messages_of(turn.turn)),
+        messages=tuple(_claimed_message(tx.tables, each) for each in tx.tables.read_in_order(turn.turn)),
         drafts=tx.tables.drafts_of(turn.turn),
     )
 
@@ -132,7 +135,12 @@ def _claimed_message(tables: Tables, message: StoredMessage) -> ClaimedMessage:
     )
 
 
-def _claimed(tx: Transaction, turn: TurnId, generation: Generation) -> TurnRow:
+def claimed_turn(tx: Transaction, turn: TurnId, generation: Generation) -> TurnRow:
+    """The turn, if this claim of it still stands.
+
+    Raises:
+        StaleTurn: it does not.
+    """
     row = tx.tables.turns.get(turn)
     if (
         row is None
@@ -151,7 +159,7 @@ def _prepared(tx: Transaction, row: MessageRow, media: PreparedMedia) -> None:
 
 
 def _begin_effect(tx: Transaction, effect: EffectIntent) -> SendingPart | None:
-    _claimed(tx, effect.turn, effect.generation)
+    claimed_turn(tx, effect.turn, effect.generation)
     place = (effect.turn, effect.generation, effect.step)
     if place in tx.tables.effects:
         raise LedgerError(f"effect {effect.step} of turn {effect.turn} was journalled before")
@@ -172,7 +180,7 @@ def _begin_effect(tx: Transaction, effect: EffectIntent) -> SendingPart | None:
 
 
 def _end_effect(tx: Transaction, turn: TurnId, generation: Generation, step: int, outcome: str) -> None:
-    _claimed(tx, turn, generation)
+    claimed_turn(tx, turn, generation)
     effect = tx.tables.effects.get((turn, generation, step))
     if effect is None:
         raise LedgerError(f"turn {turn} journalled no effect {step}")
@@ -180,14 +188,14 @@ def _end_effect(tx: Transaction, turn: TurnId, generation: Generation, step: int
 
 
 def _settle(tx: Transaction, settlement: Settlement) -> tuple[SendingPart, ...]:
-    turn = _claimed(tx, settlement.turn, settlement.generation)
+    turn = claimed_turn(tx, settlement.turn, settlement.generation)
     conclude(tx, turn, settlement.entries)
     end_turn(tx, turn, settlement.outcome, keep_bodies=settlement.keep_bodies)
     return add_parts(tx, settlement.parts, target=settlement.target, turn=turn.turn)
 
 
 def _release(tx: Transaction, turn: TurnId, generation: Generation) -> bool:
-    row = _claimed(tx, turn, generation)
+    row = claimed_turn(tx, turn, generation)
     journalled = any(
         effect.turn == turn and effect.generation == generation and effect.repeat is not Repeat.ADOPT
         for effect in tx.tables.effects.values()

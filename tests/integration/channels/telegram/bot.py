@@ -8,8 +8,9 @@ import anyio
 
 from fermix.application.commands.registry import COMMANDS
 from fermix.application.ports.admissions import CursorMove
+from fermix.application.ports.blobs import ReadsBlobs
 from fermix.application.ports.channel import ChannelError, Offered, OutgoingPart, Verdict
-from fermix.domain.delivery import TextPart
+from fermix.domain.delivery import Part, TextPart
 from fermix.domain.ids import ChannelName, ChatId, PlatformMessageId, ThreadId
 from fermix.domain.normalise import RawMessage
 from fermix.domain.route import Target
@@ -19,6 +20,7 @@ from fermix.infrastructure.channels.telegram.pace import Pace, PaceLimits
 from fermix.infrastructure.channels.telegram.polling import Patience
 from fermix.infrastructure.channels.telegram.token_lock import TokenLock
 from fermix.infrastructure.system.clock import SystemClock
+from fermix.testing.memory_blobs import MemoryBlobs
 from tests.servers.telegram_api.server import TelegramServer
 
 SECONDS = 5.0
@@ -93,11 +95,17 @@ async def bot(
     patience: Patience | None = None,
     lock: TokenLock | None = None,
     answer_seconds: float = SECONDS,
+    blobs: ReadsBlobs | None = None,
 ) -> AsyncGenerator[TelegramChannel]:
     """The channel, closed at the end."""
     token = server.token if token is None else token
     async with TelegramChannel(
-        api=BotApi(token=token, root=server.api_base_url, answer_seconds=answer_seconds),
+        api=BotApi(
+            token=token,
+            root=server.api_base_url,
+            blobs=blobs or MemoryBlobs(clock=SystemClock()),
+            answer_seconds=answer_seconds,
+        ),
         account=account_of(token),
         commands=COMMANDS,
         pace=Pace(limits),
@@ -139,7 +147,7 @@ async def listening(channel: TelegramChannel, inbox: Inbox) -> AsyncGenerator[En
 
 
 def part(
-    text: str, *, chat: int = 1001, thread: int | None = None, reply_to: int | None = None
+    body: str | Part, *, chat: int = 1001, thread: int | None = None, reply_to: int | None = None
 ) -> OutgoingPart:
     """A part for a chat."""
     target = Target(
@@ -149,4 +157,5 @@ def part(
         thread=None if thread is None else ThreadId(str(thread)),
         reply_to=None if reply_to is None else PlatformMessageId(str(reply_to)),
     )
-    return OutgoingPart(target=target, body=TextPart(text=text), nonce="n")
+    body = TextPart(text=body) if isinstance(body, str) else body
+    return OutgoingPart(target=target, body=body, nonce="n")

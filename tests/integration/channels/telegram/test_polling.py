@@ -23,6 +23,7 @@ from fermix.infrastructure.channels.telegram.pace import Pace
 from fermix.infrastructure.channels.telegram.polling import Patience
 from fermix.infrastructure.channels.telegram.token_lock import lock_of
 from fermix.infrastructure.system.clock import SystemClock
+from fermix.testing.memory_blobs import MemoryBlobs
 from tests.integration.channels.telegram.bot import Inbox, bot, listening, part
 from tests.servers.telegram_api.server import telegram_server
 
@@ -245,8 +246,8 @@ async def test_only_new_and_edited_messages_are_asked_for() -> None:
             await server.until_polled()
             (poll,) = server.called("getUpdates")
     assert poll.parameters["allowed_updates"] in (
-        ["message", "edited_message"],
-        '["message", "edited_message"]',
+        ["message", "edited_message", "callback_query"],
+        '["message", "edited_message", "callback_query"]',
     )
 
 
@@ -306,7 +307,12 @@ async def test_a_lock_that_cannot_be_opened_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("proxy", ["http://127.0.0.1:9", "nonsense://x", "http://user:SECRET@127.0.0.1:9"])
 async def test_a_proxy_that_cannot_be_used_means_that_nothing_left(proxy: str) -> None:
     async with TelegramChannel(
-        api=BotApi(token="1:x", root="https://telegram.invalid", proxy=proxy),
+        api=BotApi(
+            token="1:x",
+            root="https://telegram.invalid",
+            blobs=MemoryBlobs(clock=SystemClock()),
+            proxy=proxy,
+        ),
         account=account_of("1:x"),
         commands=(),
         pace=Pace(None),

@@ -14,6 +14,7 @@ from fermix.infrastructure.local_socket.asking import (
     AskEvent,
     Missed,
     Part,
+    PromptShown,
     StepStarted,
     TextDelta,
     ToolFinished,
@@ -74,6 +75,14 @@ def test_commentary_before_a_tool_is_not_taken_for_the_answer() -> None:
         TextDelta("It is 7."),
     ]
     assert written(events, "It is 7.") == ("Let me look.\nIt is 7.\n", "")
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_what_the_owner_is_asked_is_told_at_once_and_is_no_part_of_the_answer(*, streams: bool) -> None:
+    events: list[AskEvent] = [PromptShown("May I?\n/confirm ABCDEFGH \x1b[2J"), TextDelta("I wait.")]
+    out, err = written(events, "I wait.", streams=streams)
+    assert out == "I wait.\n"
+    assert err == "fermix: May I?\n/confirm ABCDEFGH \\x1b[2J\n"
 
 
 @pytest.mark.requirement("streaming.piped_ask_does_not_stream")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fermix.entrypoints.cli.chat.markdown import (
@@ -47,6 +47,7 @@ def test_whatever_is_drawn_holds_only_styles(text: str, columns: int) -> None:
 @given(words, st.integers(20, 60))
 def test_no_word_is_lost(pieces: list[str], columns: int) -> None:
     numbered = "".join(f"w{n} " if piece == "w" else piece for n, piece in enumerate(pieces))
+    assume("```" not in numbered)  # what follows these names a language, which is not shown
     said = re.findall(r"w\d+", numbered)
     assert re.findall(r"w\d+", plain(numbered, columns)) == said
 

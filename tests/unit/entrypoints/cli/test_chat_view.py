@@ -13,6 +13,7 @@ from fermix.infrastructure.local_socket.asking import (
     Accepted,
     AskEvent,
     Missed,
+    PromptShown,
     StepStarted,
     TextDelta,
     ToolFinished,
@@ -164,6 +165,22 @@ def test_the_tools_of_a_step_have_one_line() -> None:
     terminal.say("It is 7.")
     terminal.view.finish("It is 7.")
     assert terminal.shown() == "Let me look.\nused file_read, glob (failed)\nIt is 7."
+
+
+def test_what_the_owner_is_asked_stands_between_what_was_said_and_the_answer() -> None:
+    terminal = Terminal()
+    terminal.say("Let me ask.")
+    terminal.show(ToolStarted("request_directory_access"), PromptShown("May I?\n\nSend `/confirm ABCDEFGH`."))
+    terminal.show(ToolFinished("request_directory_access", failed=False), StepStarted(2))
+    terminal.say("I wait.")
+    terminal.view.finish("I wait.")
+    lines = [line for line in terminal.shown().splitlines() if line]
+    assert [line for line in lines if not line.startswith("us")] == [
+        "Let me ask.",
+        "May I?",
+        "Send /confirm ABCDEFGH.",
+        "I wait.",
+    ]
 
 
 def test_a_tools_name_cannot_steer_the_terminal_nor_fill_more_than_a_line() -> None:

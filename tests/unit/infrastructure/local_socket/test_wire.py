@@ -92,6 +92,7 @@ turn_events = st.one_of(
     st.builds(events.StepStarted, step=counts),
     st.builds(events.ToolStarted, call_id=names, name=names),
     st.builds(events.ToolFinished, call_id=names, name=names, failed=st.booleans()),
+    st.builds(events.PromptShown, text=names),
     st.builds(events.TurnSettled, outcome=outcomes, text=names, failure=st.none() | failures),
     st.builds(events.TurnCompleted, outcome=outcomes),
     st.builds(events.Gap, missed=counts),
@@ -249,7 +250,7 @@ STATUS = wire.encode_status(
 )
 
 
-def seen(  # noqa: PLR0911 - one return for each kind of event
+def seen(  # noqa: C901, PLR0911 - one return for each kind of event
     event: control.AskAccepted | control.AskProgress | control.AskPart,
 ) -> asking.AskEvent | None:
     match event:
@@ -270,6 +271,8 @@ def seen(  # noqa: PLR0911 - one return for each kind of event
             return asking.ToolStarted(name)
         case events.ToolFinished(name=name, failed=failed):
             return asking.ToolFinished(name, failed)
+        case events.PromptShown(text=text):
+            return asking.PromptShown(text)
         case events.Gap(missed=missed):
             return asking.Missed(missed)
         case _:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fermix.domain.delivery import TextPart
+from fermix.domain.blob import BlobRef
+from fermix.domain.delivery import Choice, MediaKind, MediaPart, ReactionPart, TextPart
 from fermix.domain.history import AssistantEntry, CallRecord, HistoryEntry, MarkerEntry, ToolEntry, UserEntry
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, ThreadId, UserId
 from fermix.domain.message import (
@@ -130,7 +131,13 @@ def test_a_history_entry_survives_its_columns(entry: HistoryEntry) -> None:
 
 @given(ANY_TEXT)
 def test_a_part_survives_its_column(text: str) -> None:
-    for part in (TextPart(text=text), TextPart(text=text, draft=PlatformMessageId("7/8"))):
+    prompt = TextPart(text=text, choices=(Choice(label="Approve", token="ABCDEFGH"),))
+    file = MediaPart(
+        kind=MediaKind.VOICE, blob=BlobRef(digest="ab" * 32, size_bytes=7), file_name=text, caption=text
+    )
+    reaction = ReactionPart(message=PlatformMessageId(text), emoji=text)
+    draft = TextPart(text=text, draft=PlatformMessageId("7/8"))
+    for part in (TextPart(text=text), draft, prompt, file, reaction):
         assert codec.decode_part(codec.encode_part(part)) == part
 
 

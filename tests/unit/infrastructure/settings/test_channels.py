@@ -90,6 +90,8 @@ def test_every_channel_has_its_own_allowlist_key(load: Load, problems: Problems,
         ("slack", "*", True),
         ("whatsapp", "+49 (170) 123-45.67", False),
         ("whatsapp", "ada", True),
+        ("whatsapp", "US.13491208655302741918", False),
+        ("whatsapp", "US.ENT.11815799212886844830", False),
         ("signal", "+491701234567", False),
         ("signal", "2f1c6f0e-7d1a-4c1b-9d43-0a1b2c3d4e5f", False),
         ("signal", "+49170,+49171", True),
@@ -102,8 +104,8 @@ def test_an_entry_is_odd_when_nobody_on_that_platform_can_have_it(
     text = f"[fermix_channels.{name}]\n{ids}\n"
     channel = load(text).settings.channels.by_name()[name]
     assert channel.odd_entries == ((entry,) * 3 if odd else ())
-    assert channel.owner == (None if odd else entry)
-    assert channel.allowed_ids == channel.command_ids == (frozenset() if odd else {entry})
+    assert channel.owner == (None if odd else channel.canonical(entry))
+    assert channel.allowed_ids == channel.command_ids == (frozenset() if odd else {channel.canonical(entry)})
     assert channel.has_access is not odd
 
 

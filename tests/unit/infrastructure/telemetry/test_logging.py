@@ -232,6 +232,7 @@ def test_the_file_and_its_folder_are_private(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
 
 
+@pytest.mark.requirement("retention.logs_rotate")
 def test_the_file_is_rotated_and_old_ones_go(tmp_path: Path) -> None:
     path = tmp_path / "fermix.log"
     with logging_to(redactor=Redactor(), file=LogFile(path=path, max_bytes=2_000, kept=2)):

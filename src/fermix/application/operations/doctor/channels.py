@@ -19,6 +19,8 @@ class ChannelFacts:
         kept_elsewhere: those of them that lie in a secret store which was not asked.
         served: whether this version has the channel.
         drafts_in_vain: whether drafts are asked for that the channel cannot show.
+        webhook: the path that its platform must call; `None` where it calls nobody.
+        absent_program: a program that it needs and that is not there, by its key and value.
     """
 
     name: str
@@ -29,6 +31,8 @@ class ChannelFacts:
     kept_elsewhere: tuple[str, ...] = ()
     served: bool = True
     drafts_in_vain: bool = False
+    webhook: str | None = None
+    absent_program: str | None = None
 
 
 def judge_channels(channels: Sequence[ChannelFacts]) -> Finding:
@@ -67,10 +71,14 @@ def _judged(channel: ChannelFacts) -> tuple[RowStatus, str]:
     absent = [key for key in channel.missing if key not in channel.kept_elsewhere]
     if absent:
         return RowStatus.FAIL, f"{channel.name}: misconfigured: {' and '.join(absent)} must be set"
+    if channel.absent_program is not None:
+        return RowStatus.FAIL, f"{channel.name}: misconfigured: there is no program {channel.absent_program}"
     who = f"configured: {_people(channel)}"
     doubt = _doubt(channel)
     if doubt is not None:
         return RowStatus.WARN, f"{channel.name}: {who}{doubt}"
+    if channel.webhook is not None:
+        who += f"; its platform must be told to call https://YOUR-HOST{channel.webhook}"
     if not channel.has_owner:
         return RowStatus.OK, f"{channel.name}: {who}; without an owner nobody may approve anything"
     return RowStatus.OK, f"{channel.name}: {who}"

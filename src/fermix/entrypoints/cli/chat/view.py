@@ -16,6 +16,7 @@ from fermix.infrastructure.local_socket.asking import (
     Ended,
     Missed,
     Part,
+    PromptShown,
     StepStarted,
     TextDelta,
     ToolFinished,
@@ -57,6 +58,11 @@ class ChatView:
             case ToolFinished(name, failed):
                 self._tools.finished(name, failed=failed)
                 self._draw_tools()
+            case PromptShown(text):
+                self._leave_line()
+                self._answer.end()
+                self._answer.add(text)
+                self._answer.end()
             case TurnStarted(provider, model):
                 self._draw_line(f"asking {provider} ({model}) …")
                 self._passing = True

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 import anyio
 from anyio.streams.memory import MemoryObjectSendStream
 
+from fermix.application.ports.carrying import must_carry
 from fermix.application.ports.channel import (
     ChannelFeatures,
     ChannelRejected,
@@ -14,8 +15,9 @@ from fermix.application.ports.channel import (
     OutgoingPart,
 )
 from fermix.application.ports.local_clients import PartStream
+from fermix.domain.caps import CAPS
 from fermix.domain.delivery import Part
-from fermix.domain.ids import AccountId, PlatformMessageId
+from fermix.domain.ids import AccountId, ChannelName, PlatformMessageId
 
 MAX_PARTS = 64
 """Parts a terminal may leave unread before the sender waits for it."""
@@ -37,8 +39,8 @@ class CliChannel:
 
     @property
     def features(self) -> ChannelFeatures:
-        """Text without a limit; what a terminal was not told, it never asks for again."""
-        return ChannelFeatures()
+        """Text without a limit and nothing else; what a terminal was not told, it never asks for again."""
+        return ChannelFeatures.within(CAPS[ChannelName("cli")])
 
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:  # noqa: ARG002  # the port's signature
         """Wait until cancelled."""
@@ -48,8 +50,9 @@ class CliChannel:
         """Hand a part to the terminal that asked.
 
         Raises:
-            ChannelRejected: that terminal is gone; nobody else may read its answer.
+            ChannelRejected: that terminal is gone, and nobody else may read its answer; or it is no text.
         """
+        must_carry(self.features, part.body)
         request = part.target.reply_to
         stream = None if request is None else self._attached.get(request)
         if stream is None:

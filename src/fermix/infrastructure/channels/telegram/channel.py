@@ -1,4 +1,4 @@
-"""The Telegram channel: text in by long polling, text out with formatting."""
+"""The Telegram channel: messages in by long polling, and out with formatting and files."""
 
 import logging
 from contextlib import nullcontext
@@ -9,6 +9,7 @@ from typing import Self
 
 import anyio
 
+from fermix.application.ports.carrying import must_carry
 from fermix.application.ports.channel import (
     ChannelFeatures,
     ChannelRateLimited,
@@ -19,8 +20,7 @@ from fermix.application.ports.channel import (
 )
 from fermix.application.ports.clock import Clock
 from fermix.domain.commands import CommandSpec
-from fermix.domain.ids import AccountId, ChatId, PlatformMessageId
-from fermix.domain.splitting import TextUnit
+from fermix.domain.ids import AccountId
 from fermix.infrastructure.channels.telegram.api import BotApi
 from fermix.infrastructure.channels.telegram.drafts import TelegramDrafts
 from fermix.infrastructure.channels.telegram.errors import (
@@ -30,17 +30,18 @@ from fermix.infrastructure.channels.telegram.errors import (
     listen_error,
     send_error,
 )
+from fermix.infrastructure.channels.telegram.fetching import TelegramMedia
 from fermix.infrastructure.channels.telegram.moves import Moves
+from fermix.infrastructure.channels.telegram.outgoing import Outgoing
 from fermix.infrastructure.channels.telegram.pace import Pace
 from fermix.infrastructure.channels.telegram.polling import Patience, Poller, Position
-from fermix.infrastructure.channels.telegram.rich_text import RichText
+from fermix.infrastructure.channels.telegram.taps import TapAnswers, TelegramButtons, beside
 from fermix.infrastructure.channels.telegram.token_lock import TokenLock
 from fermix.infrastructure.channels.telegram.typing import TelegramTyping
-from fermix.infrastructure.channels.telegram.wire_in import Moved, OddUpdate, OurBot, read_us
-from fermix.infrastructure.channels.telegram.wire_out import MAX_TEXT, formatted, menu, message, raw
+from fermix.infrastructure.channels.telegram.wire_in import OddUpdate, OurBot, read_us
+from fermix.infrastructure.channels.telegram.wire_out import CAPS_HERE, menu
 
 MENU_SECONDS = 5.0
-_REMEDIES = 2
 
 _log = logging.getLogger("fermix.telegram")
 
@@ -91,6 +92,9 @@ class TelegramChannel:
         self._position = Position()
         self._typing = TelegramTyping(api=api, moves=self._moves)
         self._drafts = TelegramDrafts(api=api, moves=self._moves, pace=pace, clock=clock)
+        self._buttons = TelegramButtons(api=api)
+        self._media = TelegramMedia(api=api)
+        self._outgoing = Outgoing(api=api, moves=self._moves, buttons=self._buttons)
         self._menu_is_set = False
 
     async def __aenter__(self) -> Self:
@@ -108,8 +112,8 @@ class TelegramChannel:
 
     @property
     def features(self) -> ChannelFeatures:
-        """Text of 4096 UTF-16 units; https://core.telegram.org/bots/api#sendmessage."""
-        return ChannelFeatures(max_text=MAX_TEXT, text_unit=TextUnit.UTF16, offers_again=True)
+        """All that the table of caps says."""
+        return ChannelFeatures.within(CAPS_HERE, offers_again=True)
 
     @property
     def typing(self) -> TelegramTyping:
@@ -121,6 +125,16 @@ class TelegramChannel:
         """A bot may change and remove what it has written, in every chat."""
         return self._drafts
 
+    @property
+    def buttons(self) -> TelegramButtons:
+        """Inline keyboards, in every chat."""
+        return self._buttons
+
+    @property
+    def media_source(self) -> TelegramMedia:
+        """Whatever people send can be fetched, up to 20 MB."""
+        return self._media
+
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:  # noqa: ARG002  # Telegram keeps the place
         """Listen until cancelled; see the `Channel` port."""
         lock = self._listening.lock
@@ -128,7 +142,8 @@ class TelegramChannel:
             await self._listen(inbox)
 
     async def _listen(self, inbox: Inbox) -> None:
-        async with self._api.polling():
+        answers = TapAnswers(api=self._api, buttons=self._buttons)
+        async with self._api.polling(), beside(answers.run):
             us = await self._introduce()
             poller = Poller(
                 api=self._api,
@@ -137,6 +152,7 @@ class TelegramChannel:
                 patience=self._listening.patience,
                 position=self._position,
                 moved=self._moves.remember,
+                tapped=answers.tapped,
             )
             await poller.look(inbox)
             _log.info("telegram.listens", extra={"bot": us.name, "account": self._account})
@@ -146,10 +162,9 @@ class TelegramChannel:
     async def send(self, part: OutgoingPart) -> Delivered:
         """Deliver one part; see the `Channel` port.
 
-        What comes too fast does not wait here, so that no other chat waits behind it. Two refusals that say how
-        to do better are followed once each: formatting that is not understood goes out raw, and a group that has
-        moved gets its message at the new place.
+        What comes too fast does not wait here, so that no other chat waits behind it.
         """
+        must_carry(self.features, part.body)
         chat = self._moves.now(part.target.chat)
         wait = self._pace.take(chat, now=self._clock.monotonic())
         if wait > 0:
@@ -157,42 +172,13 @@ class TelegramChannel:
                 "this would be too fast for Telegram", retry_after=timedelta(seconds=wait)
             )
         try:
-            return await self._deliver(part, chat)
+            return await self._outgoing.send(part, chat)
         except (NotSent, NoAnswer, Refused) as exc:
             error = send_error(exc)
             if isinstance(error, ChannelRateLimited):
                 until = self._clock.monotonic() + error.retry_after.total_seconds()
                 self._pace.hold(chat, until=until)
             raise error from exc
-
-    async def _deliver(self, part: OutgoingPart, chat: str) -> Delivered:
-        text = formatted(part.body.text)
-        for _ in range(_REMEDIES):
-            try:
-                return await self._say(part, chat, text)
-            except Refused as exc:
-                if exc.migrate_to is not None and str(exc.migrate_to) != chat:
-                    self._moves.remember(Moved(old=chat, new=str(exc.migrate_to)))
-                    chat = str(exc.migrate_to)
-                elif exc.is_about_entities and text.entities:
-                    _log.warning("telegram.formatting_refused", extra={"entities": len(text.entities)})
-                    text = raw(part.body.text)
-                else:
-                    raise
-        return await self._say(part, chat, text)
-
-    async def _say(self, part: OutgoingPart, chat: str, text: RichText) -> Delivered:
-        try:
-            sent = await self._api.call("sendMessage", **message(part.target, chat, text))
-        except Refused as exc:
-            if exc.says_nothing_changed:
-                return Delivered()
-            raise
-        number = sent.get("message_id") if isinstance(sent, dict) else None
-        return Delivered(
-            platform_id=PlatformMessageId(str(number)) if type(number) is int else None,
-            moved_to=None if chat == part.target.chat else ChatId(chat),
-        )
 
     async def _introduce(self) -> OurBot:
         try:

@@ -12,6 +12,7 @@ from fermix.application.ports.channel import (
     ChannelOutcomeUnknown,
     ChannelRateLimited,
     ChannelRejected,
+    ChannelTargetGone,
     ChannelUnreachable,
     SendError,
 )
@@ -29,6 +30,9 @@ ANOTHER_POLLER = (
 
 _QUOTED = re.compile(r'"[^"]*("|$)')
 """Where a description repeats words of the message that was refused."""
+
+_NO_PICTURE = ("PHOTO_INVALID_DIMENSIONS", "IMAGE_PROCESS_FAILED", "PHOTO_EXT_INVALID")
+_NO_CHAT = ("chat not found", "peer_id_invalid", "group chat was deactivated", "group chat was deleted")
 
 DEFAULT_WAIT_SECONDS = 5
 LONGEST_WAIT_SECONDS = 24 * 3600
@@ -75,6 +79,30 @@ class Refused(TelegramError):
     def says_it_is_gone(self) -> bool:
         """A message to delete that is not there: done, as far as anybody can see."""
         return self.status == 400 and "message to delete not found" in self.description.lower()
+
+    @property
+    def says_nothing_to_edit(self) -> bool:
+        """A message to edit that is not there any more."""
+        return self.status == 400 and "message to edit not found" in self.description.lower()
+
+    @property
+    def says_too_big(self) -> bool:
+        """A file to fetch that is larger than bots may have."""
+        return self.status == 400 and "file is too big" in self.description.lower()
+
+    @property
+    def is_about_picture(self) -> bool:
+        """The file is none that can be shown as a picture; as a document it can."""
+        said = self.description.upper()
+        return self.status == 400 and any(each in said for each in _NO_PICTURE)
+
+    @property
+    def says_chat_is_gone(self) -> bool:
+        """The bot was blocked or thrown out, or the chat is no more; it is about no part in particular."""
+        said = self.description.lower()
+        return (self.status == 403 and "forbidden" in said) or (
+            self.status == 400 and any(each in said for each in _NO_CHAT)
+        )
 
     @property
     def is_about_entities(self) -> bool:
@@ -150,7 +178,8 @@ def _send_refusal(exc: Refused) -> SendError:
         return ChannelOutcomeUnknown(f"Telegram failed ({exc.status})")
     if not exc.description:
         return ChannelUnreachable(f"something before Telegram turned it away ({exc.status})")
-    return ChannelRejected(f"Telegram refused it: {exc.description}")
+    kind = ChannelTargetGone if exc.says_chat_is_gone else ChannelRejected
+    return kind(f"Telegram refused it: {exc.description}")
 
 
 def listen_error(exc: CallError) -> ChannelRateLimited | ChannelRejected | ChannelUnreachable:

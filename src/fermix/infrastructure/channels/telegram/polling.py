@@ -17,6 +17,7 @@ from fermix.domain.normalise import RawMessage
 from fermix.infrastructure.channels.telegram.api import BotApi
 from fermix.infrastructure.channels.telegram.errors import NoAnswer, NotSent, Refused, listen_error
 from fermix.infrastructure.channels.telegram.moves import told_move
+from fermix.infrastructure.channels.telegram.taps import Tap, read_tap
 from fermix.infrastructure.channels.telegram.wire_in import Moved, OurBot, read_update
 
 
@@ -75,11 +76,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Reading:
-    """What an update holds: a message, the move of a chat, nothing for us, or nothing that can be read."""
+    """What an update holds: a message, the move of a chat, nothing for us, or nothing that can be read.
+
+    Attributes:
+        tap: what the message comes from when nobody wrote it.
+    """
 
     update: int
     message: RawMessage | None = None
     move: Moved | None = None
+    tap: Tap | None = None
     odd: bool = False
 
 
@@ -95,7 +101,9 @@ class Poller:
         patience: Patience,
         position: Position,
         moved: Callable[[Moved], None],
+        tapped: Callable[[Tap, Verdict], None],
     ) -> None:
+        self._tapped = tapped
         self._position = position
         self._patience = patience
         self._api = api
@@ -188,8 +196,12 @@ class Poller:
         offered = [Offered(message=one.message) for one in readings if one.message is not None]
         verdicts = iter(await inbox.accept(offered))
         for reading in readings:
-            if reading.message is not None and next(verdicts) in _NOT_TAKEN:
-                return False
+            if reading.message is not None:
+                verdict = next(verdicts)
+                if verdict in _NOT_TAKEN:
+                    return False
+                if reading.tap is not None:
+                    self._tapped(reading.tap, verdict)
             if reading.odd:
                 inbox.unreadable()
             self._position.next_update = reading.update + 1
@@ -214,6 +226,9 @@ class Poller:
         number = raw["update_id"]
         try:
             update = Update.de_json(raw, None)
+            tapped = read_tap(update)
+            if tapped is not None:
+                return _Reading(update=number, message=tapped[1], tap=tapped[0])
             move = told_move(update)
             message = None if move is not None else read_update(update, self._us)
         except _ODD as exc:

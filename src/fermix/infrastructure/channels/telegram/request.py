@@ -2,7 +2,8 @@
 
 import json
 import ssl
-from collections.abc import Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
 import httpx
@@ -11,6 +12,7 @@ from telegram.request import BaseRequest, RequestData
 from typing_extensions import override
 
 from fermix.infrastructure.channels.telegram.errors import NoAnswer, NotSent, read_refusal
+from fermix.infrastructure.channels.telegram.multipart import Multipart, Upload
 from fermix.infrastructure.http_client.transport import PooledTransport
 
 CONNECT_SECONDS = 10.0
@@ -70,14 +72,11 @@ class PooledRequest(BaseRequest):
             connect=_seconds(connect_timeout, CONNECT_SECONDS),
             pool=_seconds(pool_timeout, POOL_SECONDS),
         )
-        try:
-            content = orjson.dumps(request_data.parameters if request_data else {})
-        except orjson.JSONEncodeError as exc:
-            raise NotSent(f"parameters that are no JSON: {exc}") from exc
+        headers, content = _body_of(request_data)
         request = httpx.Request(
             method,
             url,
-            headers={"User-Agent": self.USER_AGENT, "Content-Type": "application/json"},
+            headers={"User-Agent": self.USER_AGENT, **headers},
             content=content,
             extensions={"timeout": timeout.as_dict()},
         )
@@ -94,9 +93,38 @@ class PooledRequest(BaseRequest):
             raise read_refusal(200, payload)
         return answer
 
-    async def _exchange(self, request: httpx.Request) -> tuple[int, bytes]:
+    @asynccontextmanager
+    async def download(self, url: str) -> AsyncGenerator[AsyncIterator[bytes]]:
+        """The bytes behind an address, piece by piece; it leads nowhere else. Raises `CallError`."""
+        timeout = httpx.Timeout(
+            read=READ_SECONDS, write=WRITE_SECONDS, connect=CONNECT_SECONDS, pool=POOL_SECONDS
+        )
+        request = httpx.Request(
+            "GET",
+            url,
+            headers={"User-Agent": self.USER_AGENT, "Accept-Encoding": "identity"},
+            extensions={"timeout": timeout.as_dict()},
+        )
+        response = await self._ask(request)
         try:
-            response = await self._open().handle_async_request(request)
+            if response.status_code != httpx.codes.OK:
+                raise read_refusal(response.status_code, await _whole(response))
+            async with aclosing(_pieces(response)) as pieces:
+                yield pieces
+        finally:
+            await response.aclose()
+
+    async def _exchange(self, request: httpx.Request) -> tuple[int, bytes]:
+        response = await self._ask(request)
+        try:
+            body = await _whole(response)
+        finally:
+            await response.aclose()
+        return response.status_code, body
+
+    async def _ask(self, request: httpx.Request) -> httpx.Response:
+        try:
+            return await self._open().handle_async_request(request)
         except (
             httpx.ConnectError,
             httpx.ConnectTimeout,
@@ -108,17 +136,6 @@ class PooledRequest(BaseRequest):
             raise NotSent(type(exc).__name__) from exc
         except httpx.HTTPError as exc:
             raise NoAnswer(type(exc).__name__) from exc
-        try:
-            body = bytearray()
-            async for piece in response.aiter_bytes():
-                body += piece
-                if len(body) > MAX_ANSWER_BYTES:
-                    raise NoAnswer("an answer that is too long")
-        except (httpx.HTTPError, httpx.StreamError) as exc:
-            raise NoAnswer(type(exc).__name__) from exc
-        finally:
-            await response.aclose()
-        return response.status_code, bytes(body)
 
     def _open(self) -> httpx.AsyncBaseTransport:
         if self._transport is None and self._proxy is None:
@@ -139,6 +156,43 @@ class PooledRequest(BaseRequest):
                 # The error's words are not passed on: the address of a proxy may hold a password.
                 raise NotSent("the proxy that the environment names cannot be used") from exc
         return self._transport
+
+
+def _body_of(data: RequestData | None) -> tuple[dict[str, str], bytes | AsyncIterator[bytes]]:
+    """The headers and the body of a call: JSON, or with its one file as multipart."""
+    if data is None or not data.contains_files:
+        try:
+            content = orjson.dumps(data.parameters if data else {})
+        except orjson.JSONEncodeError as exc:
+            raise NotSent(f"parameters that are no JSON: {exc}") from exc
+        return {"Content-Type": "application/json"}, content
+    ((field, (name, upload, mime_type)),) = data.multipart_data.items()
+    if not isinstance(upload, Upload):
+        raise NotSent("a file that is not from the store")
+    body = Multipart(
+        parameters=data.json_parameters, field=field, file_name=name, mime_type=mime_type, upload=upload
+    )
+    return {"Content-Type": body.content_type, "Content-Length": str(body.length)}, body.stream()
+
+
+async def _pieces(response: httpx.Response) -> AsyncGenerator[bytes]:
+    try:
+        async for piece in response.aiter_raw():
+            yield piece
+    except (httpx.HTTPError, httpx.StreamError) as exc:
+        raise NoAnswer(type(exc).__name__) from exc
+
+
+async def _whole(response: httpx.Response) -> bytes:
+    body = bytearray()
+    try:
+        async for piece in response.aiter_bytes():
+            body += piece
+            if len(body) > MAX_ANSWER_BYTES:
+                raise NoAnswer("an answer that is too long")
+    except (httpx.HTTPError, httpx.StreamError) as exc:
+        raise NoAnswer(type(exc).__name__) from exc
+    return bytes(body)
 
 
 def _seconds(value: object, default: float) -> float:

@@ -21,7 +21,7 @@ from fermix.domain.normalise import RawMessage
 GENERAL_TOPIC = 1
 """The topic every forum has; its messages carry no thread id, and none must be sent."""
 
-_KINDS = {"private": "direct", "group": "group", "supergroup": "group", "channel": "channel"}
+KINDS = {"private": "direct", "group": "group", "supergroup": "group", "channel": "channel"}
 _COMMAND = re.compile(r"(?P<command>/\w+)@(?P<bot>\w+)(?=\s|$)", re.ASCII)
 
 
@@ -110,10 +110,10 @@ def _raw(message: Message, text: str, us: OurBot) -> RawMessage:
         # Whoever writes as a chat (a channel, an anonymous admin) hides behind an account that is nobody's.
         "sender_is_bot": sender.is_bot or message.sender_chat is not None,
         "chat_id": message.chat.id,
-        "chat_kind": _KINDS.get(message.chat.type, "group"),
+        "chat_kind": KINDS.get(message.chat.type, "group"),
         "chat_title": message.chat.title,
         "reply_target": message.chat.id,
-        "thread_ts": _topic(message),
+        "thread_ts": topic_of(message),
         "mentions": mentions,
         "mentions_detectable": True,
         "references": list(_references(message, text, us)),
@@ -128,7 +128,7 @@ def _raw(message: Message, text: str, us: OurBot) -> RawMessage:
     return raw
 
 
-def _topic(message: Message) -> int | None:
+def topic_of(message: Message) -> int | None:
     """The topic of a forum; the thread that Telegram makes of replies elsewhere is none."""
     thread = message.message_thread_id
     return thread if message.is_topic_message and thread != GENERAL_TOPIC else None

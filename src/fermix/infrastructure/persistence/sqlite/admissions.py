@@ -26,6 +26,7 @@ from fermix.domain.message import InboundMessage
 from fermix.domain.route import ChatMove, Target, origin_of
 from fermix.domain.turn import MessageKind, Outcome, TurnState
 from fermix.infrastructure.persistence.sqlite import albums, codec, commands, edits
+from fermix.infrastructure.persistence.sqlite.gone import forget_gone
 from fermix.infrastructure.persistence.sqlite.moves import current_target
 from fermix.infrastructure.persistence.sqlite.moving import move_chat
 from fermix.infrastructure.persistence.sqlite.rows import find_lane, lane_of
@@ -64,7 +65,7 @@ class SqliteAdmissions:
 def _admit_all(
     tx: Transaction, items: Sequence[Admission], cursor: CursorMove | None, limits: QueueLimits
 ) -> tuple[AdmitResult, ...]:
-    results = tuple(_admit(tx, item, limits) for item in items)
+    results = tuple(admit_one(tx, item, limits) for item in items)
     refused = any(isinstance(r, Full) and r.placement is Placement.FULL_TOTAL for r in results)
     if cursor is not None and not refused:
         tx.run(
@@ -77,10 +78,12 @@ def _admit_all(
     return results
 
 
-def _admit(tx: Transaction, item: Admission, limits: QueueLimits) -> AdmitResult:
+def admit_one(tx: Transaction, item: Admission, limits: QueueLimits) -> AdmitResult:
+    """Write one item, or say why not."""
     seen = _seen_before(tx, item.message)
     if seen is not None:
         return seen
+    forget_gone(tx, item.message)
     match item:
         case Input():
             return _admit_input(tx, item, limits)
@@ -118,18 +121,19 @@ def _seen_before(tx: Transaction, message: InboundMessage) -> Duplicate | Confli
 
 def _admit_input(tx: Transaction, item: Input, limits: QueueLimits) -> Accepted | Full:
     known = find_lane(tx, item.route)
+    album = item.album if item.album is not None and item.album.debounce > timedelta(0) else None
+    joins = album is not None and known is not None and albums.is_collecting(tx, known, album.key)
     placement = place(
         waiting_here=0 if known is None else tx.waiting.here(known),
         waiting_in_all=tx.waiting.total,
         limits=limits,
     )
-    if placement is not Placement.WAIT:
+    if placement is not Placement.WAIT and not joins:
         return Full(placement=placement)
     lane = known if known is not None else lane_of(tx, item.route)
-    in_album = item.album is not None and item.album.debounce > timedelta(0)
-    albums.end_by_later_message(tx, lane, item.message, album=item.album if in_album else None)
-    if item.album is not None and in_album:
-        turn = albums.join_or_open(tx, lane, item, item.album)
+    albums.end_by_later_message(tx, lane, item.message, album=album)
+    if album is not None and (joins or albums.may_open(tx, lane)):
+        turn = albums.join_or_open(tx, lane, item, album)
     else:
         turn = _open_turn(tx, lane, item)
     row = _insert(

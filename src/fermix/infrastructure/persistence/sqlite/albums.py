@@ -1,14 +1,29 @@
 """Albums: messages that arrive one by one and belong to one turn."""
 
-from dataclasses import replace
+from collections.abc import Collection
+
+import orjson
 
 from fermix.application.ports.admissions import Album, Input
 from fermix.domain.capability import Scope
-from fermix.domain.ids import LaneId, TurnId
-from fermix.domain.lane import ALBUM_MAX_PARTS, collect_until
+from fermix.domain.ids import ChannelName, LaneId, TurnId
+from fermix.domain.lane import ALBUM_MAX_PARTS, ALBUM_WAIT_AFTER_RESTART, collect_until, may_open_album
 from fermix.domain.message import InboundMessage
 from fermix.infrastructure.persistence.sqlite import codec
-from fermix.infrastructure.persistence.sqlite.transaction import Transaction
+from fermix.infrastructure.persistence.sqlite.transaction import Rows, Transaction
+
+
+def is_collecting(rows: Rows, lane: LaneId, key: str) -> bool:
+    """Whether an album waits for more of its parts."""
+    return (
+        rows.row("SELECT 1 FROM turns WHERE lane=? AND album=? AND state='collecting'", lane, key) is not None
+    )
+
+
+def may_open(rows: Rows, lane: LaneId) -> bool:
+    """Whether one more album of this conversation can be waited for."""
+    count = "SELECT count(*) FROM turns WHERE lane=? AND state='collecting'"
+    return may_open_album(open_here=rows.value(count, lane))
 
 
 def join_or_open(tx: Transaction, lane: LaneId, item: Input, album: Album) -> TurnId:
@@ -36,7 +51,7 @@ def join_or_open(tx: Transaction, lane: LaneId, item: Input, album: Album) -> Tu
         )
         return TurnId(turn)
     turn, snapshot, _ = found
-    scope = lowest(Scope.decode(snapshot), item.scope)
+    scope = Scope.decode(snapshot).within(item.scope)
     tx.run(
         "UPDATE turns SET collect_until=?, snapshot=?, awaited=max(awaited,?) WHERE turn=?",
         until,
@@ -62,11 +77,17 @@ def end_by_later_message(
             _end(tx, turn)
 
 
-def lowest(first: Scope, second: Scope) -> Scope:
-    """What both scopes allow."""
-    added = tuple(policy for policy in second.narrowing if policy not in first.narrowing)
-    narrowed = first.narrowed(*added, trust=second.trust)
-    return replace(narrowed, delegated=first.delegated or second.delegated)
+def wait_on(tx: Transaction, channels: Collection[ChannelName]) -> None:
+    """After a restart, wait for the parts that the platform offers again before an album counts as whole."""
+    until = codec.to_ms(codec.from_ms(tx.now) + ALBUM_WAIT_AFTER_RESTART)
+    tx.run(
+        "UPDATE turns SET collect_until=max(collect_until, ?), epoch=? WHERE state='collecting' AND epoch<?"
+        " AND channel IN (SELECT value FROM json_each(?))",
+        until,
+        tx.epoch,
+        tx.epoch,
+        orjson.dumps(sorted(channels)).decode(),
+    )
 
 
 def _end(tx: Transaction, turn: int) -> None:

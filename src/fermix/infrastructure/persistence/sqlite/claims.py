@@ -38,13 +38,16 @@ def claim(tx: Transaction, *, limit: int, channels: Collection[ChannelName]) -> 
     """Start up to `limit` heads of the served channels, oldest first.
 
     When slots are scarce, lanes served least recently are chosen: one lane's long queue holds no other back.
+    An album from the future was begun before the clock was set back; how long it has waited, nobody knows.
     A lane has one head at most, and starting it changes no other lane, so one look finds all of them.
     """
     finish_moves(tx)
     served = orjson.dumps(sorted(channels)).decode()
     tx.run(
         "UPDATE turns SET state='queued', collect_until=NULL"
-        " WHERE state='collecting' AND collect_until<=? AND channel IN (SELECT value FROM json_each(?))",
+        " WHERE state='collecting' AND (collect_until<=? OR created_at>?)"
+        " AND channel IN (SELECT value FROM json_each(?))",
+        tx.now,
         tx.now,
         served,
     )

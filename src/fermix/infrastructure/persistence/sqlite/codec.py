@@ -12,7 +12,7 @@ from typing import Any, TypeAlias, TypeVar, Union, assert_never, cast, get_args,
 
 import orjson
 
-from fermix.domain.delivery import Part, TextPart
+from fermix.domain.delivery import MediaPart, Part, ReactionPart, TextPart
 from fermix.domain.history import AssistantEntry, HistoryEntry, MarkerEntry, ToolEntry, UserEntry
 from fermix.domain.ids import PlatformMessageId
 from fermix.domain.message import InboundMessage
@@ -61,16 +61,32 @@ def decode_message(text: str) -> InboundMessage:
 
 def encode_part(part: Part) -> str:
     """The part as JSON, with its kind."""
-    draft = {} if part.draft is None else {"draft": part.draft}
-    return _dumps({"kind": "text", "text": part.text, **draft})
+    match part:
+        case TextPart(text=text, draft=draft, choices=choices):
+            shown = {} if draft is None else {"draft": draft}
+            buttons = {"choices": [dataclasses.asdict(choice) for choice in choices]} if choices else {}
+            return _dumps({"kind": "text", "text": text, **shown, **buttons})
+        case MediaPart():
+            return _dumps({**dataclasses.asdict(part), "kind": "media", "shown_as": part.kind})
+        case ReactionPart():
+            return _dumps({"kind": "reaction", **dataclasses.asdict(part)})
+        case _:
+            assert_never(part)
 
 
 def decode_part(text: str) -> Part:
     """The part that `encode_part` wrote."""
     raw = _loads(text)
-    if not isinstance(raw, dict) or raw.pop("kind", None) != "text":
-        raise ValueError("not an outgoing part of a kind this version knows")
-    return _read(TextPart, raw)
+    kind = raw.pop("kind", None) if isinstance(raw, dict) else None
+    match kind:
+        case "text":
+            return _read(TextPart, raw)
+        case "media":
+            return _read(MediaPart, {"kind": raw.pop("shown_as", None), **raw})
+        case "reaction":
+            return _read(ReactionPart, raw)
+        case _:
+            raise ValueError("not an outgoing part of a kind this version knows")
 
 
 def encode_entry(entry: HistoryEntry) -> tuple[str, str]:

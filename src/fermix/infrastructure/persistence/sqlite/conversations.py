@@ -55,6 +55,15 @@ class SqliteQueueView:
         """See `QueueView.listing`."""
         return await self._reader.ask(lambda rows: list_queue(rows, limit=limit))
 
+    async def cursor(self, *, origin: str, scope: str) -> str | None:
+        """See `QueueView.cursor`."""
+        return await self._reader.ask(lambda rows: _cursor(rows, origin=origin, scope=scope))
+
+
+def _cursor(rows: Rows, *, origin: str, scope: str) -> str | None:
+    found = rows.row("SELECT value FROM cursors WHERE origin=? AND scope=?", origin, scope)
+    return None if found is None else str(found[0])
+
 
 def _history(rows: Rows, lane: LaneId, *, window: int, limit: int) -> tuple[HistoryEntry, ...]:
     newest = rows.rows(

@@ -9,15 +9,19 @@ from anyio import to_thread
 from anyio.lowlevel import current_token
 
 from fermix.application.ports.admissions import Admissions
+from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.conversations import Conversations, QueueView
+from fermix.application.ports.delegation import Delegation
 from fermix.application.ports.outbox import Outbox
 from fermix.application.ports.ownership import Ownership
 from fermix.application.ports.turns import Turns
 from fermix.domain.lane import QueueLimits
 from fermix.infrastructure.persistence.sqlite.admissions import SqliteAdmissions
+from fermix.infrastructure.persistence.sqlite.blob_names import SqliteBlobNames
 from fermix.infrastructure.persistence.sqlite.connection import open_both
 from fermix.infrastructure.persistence.sqlite.conversations import SqliteConversations, SqliteQueueView
+from fermix.infrastructure.persistence.sqlite.delegation import SqliteDelegation
 from fermix.infrastructure.persistence.sqlite.integrity import quick_check
 from fermix.infrastructure.persistence.sqlite.outbox import SqliteOutbox
 from fermix.infrastructure.persistence.sqlite.ownership import SqliteOwnership
@@ -33,10 +37,12 @@ class SqliteLedger:
     path: Path
     admissions: Admissions
     turns: Turns
+    delegation: Delegation
     outbox: Outbox
     ownership: Ownership
     conversations: Conversations
     queue: QueueView
+    blob_names: BlobNames
 
     async def quick_check(self) -> None:
         """Look for damage; run it beside a start that follows a reboot, never before being ready.
@@ -78,10 +84,12 @@ async def open_ledger(
             path=path,
             admissions=SqliteAdmissions(writer=writer, limits=limits),
             turns=SqliteTurns(writer=writer),
+            delegation=SqliteDelegation(writer=writer, limits=limits),
             outbox=SqliteOutbox(writer=writer),
             ownership=SqliteOwnership(writer=writer),
             conversations=SqliteConversations(reader=reader),
             queue=SqliteQueueView(reader=reader),
+            blob_names=SqliteBlobNames(reader=reader),
         )
     finally:
         # The reader first: the last connection to close brings the log into the file.

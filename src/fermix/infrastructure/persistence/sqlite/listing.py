@@ -6,6 +6,7 @@ from fermix.domain.preview import preview
 from fermix.domain.route import Route
 from fermix.domain.turn import TurnState
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.gone import list_gone
 from fermix.infrastructure.persistence.sqlite.rows import route_of_lane
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows
 
@@ -34,6 +35,7 @@ def list_queue(rows: Rows, *, limit: int) -> QueueListing:
         turns=tuple(_listed(rows, turn) for turn in (*active, *waiting)),
         failed=tuple(_listed(rows, turn) for turn in failed),
         replies=replies[:limit],
+        gone=list_gone(rows, limit=limit),
         left_out=LeftOut(
             turns=unsettled - len(active) - len(waiting),
             failed=_count(rows, _CAN_RUN_AGAIN) - len(failed),

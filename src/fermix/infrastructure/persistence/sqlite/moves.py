@@ -24,11 +24,11 @@ def current_target(rows: Rows, target: Target) -> Target:
 
 
 def _chat_now(rows: Rows, place: Route | Target) -> ChatId | None:
-    found = rows.row("SELECT new FROM moves WHERE old=?", _chat_key(place.channel, place.account, place.chat))
+    found = rows.row("SELECT new FROM moves WHERE old=?", chat_key(place.channel, place.account, place.chat))
     return None if found is None else codec.decode_route(found[0]).chat
 
 
 @lru_cache(maxsize=_KEYS_KEPT)
-def _chat_key(channel: ChannelName, account: AccountId, chat: ChatId) -> str:
+def chat_key(channel: ChannelName, account: AccountId, chat: ChatId) -> str:
     """The key of a chat, threads aside; each message asks for it several times."""
     return Route(channel=channel, account=account, chat=chat).key

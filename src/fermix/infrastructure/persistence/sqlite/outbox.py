@@ -8,6 +8,7 @@ from fermix.domain.delivery import RetryAt
 from fermix.domain.ids import ChannelName, ChatId, PartId
 from fermix.domain.route import ChatMove
 from fermix.infrastructure.persistence.sqlite import codec, parts
+from fermix.infrastructure.persistence.sqlite.gone import note_gone
 from fermix.infrastructure.persistence.sqlite.moving import move_chat
 from fermix.infrastructure.persistence.sqlite.transaction import Transaction
 from fermix.infrastructure.persistence.sqlite.writer import Writer
@@ -51,8 +52,10 @@ def _done(tx: Transaction, part: PartId, end: PartEnd) -> SendingPart | None:
             tx.run("UPDATE outbox SET state='sent', platform_id=? WHERE part=?", known, part)
             if sent_in_mid_turn:
                 _end_effect(tx, part, known or SENT_WITHOUT_ID)
-        case NotDelivered(error=error):
+        case NotDelivered(error=error, target_gone=target_gone):
             reason = codec.storable(error)
+            if target_gone:
+                note_gone(tx, row[1], reason)
             tx.run("UPDATE outbox SET state='failed', error=? WHERE part=?", reason, part)
             if sent_in_mid_turn:
                 _end_effect(tx, part, f"not delivered: {reason}")

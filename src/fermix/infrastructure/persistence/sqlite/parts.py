@@ -4,12 +4,16 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 
 from fermix.application.ports.outbox import DueParts, SendingPart
-from fermix.domain.delivery import Part, for_another_chat
+from fermix.domain.delivery import MediaPart, Part, for_another_chat
 from fermix.domain.ids import ChannelName, Generation, PartId, TurnId
 from fermix.domain.route import Target
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.gone import is_gone
 from fermix.infrastructure.persistence.sqlite.moves import current_target
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows, Transaction
+
+_AT_ONCE = 0
+"""Due at any time: a part that was never tried waits for its place alone, also after the clock was set back."""
 
 
 def add_parts(
@@ -129,8 +133,8 @@ def _insert(
 ) -> PartId:
     place = current_target(tx, target)
     row = tx.insert(
-        "INSERT INTO outbox(turn, ordinal, notice, origin, target, reply_to, body, nonce, state, due_at,"
-        " created_at) VALUES(?,?,?,?,?,?,?,?,'pending',?,?)",
+        "INSERT INTO outbox(turn, ordinal, notice, origin, target, reply_to, body, blob, nonce, state,"
+        " due_at, created_at) VALUES(?,?,?,?,?,?,?,?,?,'pending',?,?)",
         turn,
         ordinal,
         notice,
@@ -138,8 +142,9 @@ def _insert(
         place.key,
         place.reply_to,
         codec.encode_part(part if place == target else for_another_chat(part)),
+        part.blob.digest if isinstance(part, MediaPart) else None,
         tx.ids.new(),
-        tx.now,
+        _AT_ONCE,
         tx.now,
     )
     return PartId(row)
@@ -164,20 +169,22 @@ def _start(tx: Transaction, part: int) -> SendingPart:
         tx.now,
         part,
     )
-    return _sending(found)
+    return _sending(tx, found)
 
 
-def _sending(row: Row) -> SendingPart:
+def _sending(tx: Transaction, row: Row) -> SendingPart:
     part, turn, ordinal, target, reply_to, body, nonce, created_at, tried_at, repeated, attempts = row
+    place = codec.decode_target(target, reply_to)
     return SendingPart(
         part=PartId(part),
         turn=None if turn is None else TurnId(turn),
         ordinal=ordinal,
-        target=codec.decode_target(target, reply_to),
+        target=place,
         body=codec.decode_part(body),
         nonce=nonce,
         created_at=codec.from_ms(created_at),
         tried_at=None if tried_at is None else codec.from_ms(tried_at),
         repeated=bool(repeated),
         attempts=attempts,
+        target_gone=is_gone(tx, place),
     )

@@ -12,7 +12,7 @@ from fermix.domain.ids import ChannelName, TurnId
 from fermix.domain.recovery import InterruptedTurn, RecordedEffect, Recovery, Repeat, recover
 from fermix.domain.route import Route
 from fermix.domain.turn import Outcome
-from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite import albums, codec
 from fermix.infrastructure.persistence.sqlite.commands import notice_key
 from fermix.infrastructure.persistence.sqlite.parts import add_notice, add_waiting, start_due
 from fermix.infrastructure.persistence.sqlite.rows import (
@@ -46,6 +46,7 @@ def recover_channels(tx: Transaction, channels: Collection[ChannelName]) -> Reco
         if turn.channel in channels:
             interrupt(tx, turn, marker=wording.INTERRUPTED_MARKER)
             found.interrupted.append(turn.turn)
+    albums.wait_on(tx, channels)
     commands = _report_commands(tx, channels)
     repeated = _offer_again(tx, channels)
     due = start_due(tx, channels=channels, limit=None)

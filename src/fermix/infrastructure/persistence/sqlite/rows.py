@@ -7,6 +7,7 @@ from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope
 from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
 from fermix.domain.ids import ChannelName, Epoch, Generation, LaneId, MessageRow, PlatformMessageId, TurnId
+from fermix.domain.lane import album_order
 from fermix.domain.message import InboundMessage
 from fermix.domain.route import Route, Target
 from fermix.domain.turn import WAITING, Outcome, TurnState, may_settle
@@ -97,11 +98,11 @@ def _scope(snapshot: str) -> Scope:
 
 
 def messages_of(rows: Rows, turn: TurnId) -> tuple[StoredMessage, ...]:
-    """The messages a turn answers, in order of arrival."""
+    """The messages a turn answers, in the order in which they are read."""
     found = rows.rows(
         "SELECT message, body, target, reply_to, trust FROM messages WHERE turn=? ORDER BY message", turn
     )
-    return tuple(
+    arrived = [
         StoredMessage(
             row=MessageRow(row),
             message=None if body is None else codec.decode_message(body),
@@ -109,7 +110,8 @@ def messages_of(rows: Rows, turn: TurnId) -> tuple[StoredMessage, ...]:
             trust=Trust(trust),
         )
         for row, body, target, reply_to, trust in found
-    )
+    ]
+    return tuple(arrived[place] for place in album_order([stored.message for stored in arrived]))
 
 
 def drafts_of(rows: Rows, turn: TurnId) -> tuple[PlatformMessageId, ...]:

@@ -1,4 +1,4 @@
-"""The ledger's tables, version 2. Times are milliseconds since 1970 in UTC."""
+"""The ledger's tables, version 3. Times are milliseconds since 1970 in UTC."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from types import MappingProxyType
 APPLICATION_ID = 0x46524D58
 """`FRMX`: tells a ledger from any other database."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 
 _MOVES = (
     """CREATE TABLE moves(
@@ -14,6 +14,15 @@ _MOVES = (
     "CREATE INDEX moves_waiting ON moves(old) WHERE waiting=1",
 )
 """Chats (routes without a thread) that have another id by now; `waiting`: conversations are still to be joined."""
+
+_MEDIA = (
+    """CREATE TABLE gone(
+        chat TEXT PRIMARY KEY, error TEXT NOT NULL, since INTEGER NOT NULL) STRICT, WITHOUT ROWID""",
+    "ALTER TABLE outbox ADD COLUMN blob TEXT",
+    "CREATE INDEX outbox_blob ON outbox(blob) WHERE blob IS NOT NULL",
+    "CREATE INDEX media_blob ON media(blob) WHERE blob IS NOT NULL",
+)
+"""Chats that are none of ours any more; and by the file that they hold: parts, attachments."""
 
 STATEMENTS = (
     """CREATE TABLE runtime(
@@ -79,7 +88,8 @@ STATEMENTS = (
         principal TEXT NOT NULL, request TEXT NOT NULL, digest BLOB NOT NULL, result TEXT NOT NULL,
         created_at INTEGER NOT NULL, PRIMARY KEY(principal,request)) STRICT, WITHOUT ROWID""",
     *_MOVES,
+    *_MEDIA,
 )
 
-UPGRADES: Mapping[int, tuple[str, ...]] = MappingProxyType({1: _MOVES})
+UPGRADES: Mapping[int, tuple[str, ...]] = MappingProxyType({1: _MOVES, 2: _MEDIA})
 """By version: what makes the tables of the next one of them."""

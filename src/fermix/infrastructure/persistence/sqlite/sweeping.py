@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 from fermix.application.ports.ownership import Retention
+from fermix.infrastructure.persistence.sqlite.gone import forget_old
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows, Transaction
 
 _BEYOND_ALL = 2**62
@@ -14,6 +15,7 @@ def sweep(tx: Transaction, retention: Retention, *, limit: int) -> int:
     Rows are looked through in order of their ids up to the first that is young enough, so that a sweep of a
     large ledger reads only what it may remove.
     """
+    forget_old(tx, tx.now - retention.keys // timedelta(milliseconds=1))
     left = limit
     for step, age in ((_bodies, retention.bodies), (_parts, retention.sent_parts), (_keys, retention.keys)):
         left -= step(tx, tx.now - age // timedelta(milliseconds=1), left)

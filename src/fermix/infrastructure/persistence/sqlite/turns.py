@@ -65,8 +65,12 @@ class SqliteTurns:
         return await self._writer.do(lambda tx: _cancel(tx, turn), durable=True)
 
 
-def _claimed(tx: Transaction, turn: TurnId, generation: Generation) -> TurnRow:
-    """The turn, if this claim of it still stands."""
+def claimed_turn(tx: Transaction, turn: TurnId, generation: Generation) -> TurnRow:
+    """The turn, if this claim of it still stands.
+
+    Raises:
+        StaleTurn: it does not.
+    """
     row = turn_row(tx, turn)
     if (
         row is None
@@ -91,7 +95,7 @@ def _prepared(tx: Transaction, row: MessageRow, media: PreparedMedia) -> None:
 
 
 def _begin_effect(tx: Transaction, effect: EffectIntent) -> SendingPart | None:
-    _claimed(tx, effect.turn, effect.generation)
+    claimed_turn(tx, effect.turn, effect.generation)
     tx.run(
         "INSERT INTO effects(turn, generation, step, name, repeat, intent) VALUES(?,?,?,?,?,?)",
         effect.turn,
@@ -116,7 +120,7 @@ def _begin_effect(tx: Transaction, effect: EffectIntent) -> SendingPart | None:
 
 
 def _end_effect(tx: Transaction, turn: TurnId, *, generation: Generation, step: int, outcome: str) -> None:
-    _claimed(tx, turn, generation)
+    claimed_turn(tx, turn, generation)
     changed = tx.run(
         "UPDATE effects SET outcome=? WHERE turn=? AND generation=? AND step=?",
         codec.storable(outcome),
@@ -129,14 +133,14 @@ def _end_effect(tx: Transaction, turn: TurnId, *, generation: Generation, step: 
 
 
 def _settle(tx: Transaction, settlement: Settlement) -> tuple[SendingPart, ...]:
-    turn = _claimed(tx, settlement.turn, settlement.generation)
+    turn = claimed_turn(tx, settlement.turn, settlement.generation)
     conclude(tx, turn, settlement.entries)
     end_turn(tx, turn, settlement.outcome, keep_bodies=settlement.keep_bodies)
     return add_parts(tx, settlement.parts, target=settlement.target, turn=turn.turn)
 
 
 def _release(tx: Transaction, turn: TurnId, generation: Generation) -> bool:
-    row = _claimed(tx, turn, generation)
+    row = claimed_turn(tx, turn, generation)
     journalled = tx.row(
         "SELECT 1 FROM effects WHERE turn=? AND generation=? AND repeat<>'adopt' LIMIT 1", turn, generation
     )

@@ -10,6 +10,7 @@ from fermix.application.ports.channel import (
     ChannelOutcomeUnknown,
     ChannelRateLimited,
     ChannelRejected,
+    ChannelTargetGone,
     ChannelUnreachable,
 )
 from fermix.infrastructure.channels.telegram.errors import (
@@ -36,8 +37,9 @@ def refusal(code: int, description: str = "", **parameters: object) -> Refused:
     [
         (NotSent("ConnectError"), ChannelUnreachable),
         (NoAnswer("ReadTimeout"), ChannelOutcomeUnknown),
-        (refusal(400, "Bad Request: chat not found"), ChannelRejected),
-        (refusal(403, "Forbidden: bot was blocked by the user"), ChannelRejected),
+        (refusal(400, "Bad Request: chat not found"), ChannelTargetGone),
+        (refusal(403, "Forbidden: bot was blocked by the user"), ChannelTargetGone),
+        (refusal(400, "Bad Request: message thread not found"), ChannelRejected),
         (refusal(401), ChannelUnreachable),
         (refusal(404), ChannelUnreachable),
         (refusal(429, retry_after=7), ChannelRateLimited),

@@ -1,0 +1,1 @@
+"""Signal, through the signal-cli program."""

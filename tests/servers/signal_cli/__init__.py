@@ -1,0 +1,1 @@
+"""A fake signal-cli: a program that the adapter starts, led over a socket by the test that plays Signal."""

@@ -1,5 +1,6 @@
 """The pooled transport against servers that keep to the protocol, and against ones that do not."""
 
+import socket
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
@@ -336,12 +337,11 @@ async def test_a_server_that_stops_sending_is_a_read_time_out_whether_before_or_
 
 
 async def test_a_server_that_reads_nothing_is_a_write_time_out() -> None:
-    async def deaf(_server: Server, _stream: SocketStream) -> None:
-        await anyio.sleep_forever()
-
-    async with serving(deaf) as server, client() as http:
-        with pytest.raises(httpx.WriteTimeout):
-            await http.post(server.url, content=b"x" * 30_000_000, timeout=httpx.Timeout(5, write=0.05))
+    with socket.create_server(("127.0.0.1", 0)) as nobody_accepts:
+        url = f"http://127.0.0.1:{nobody_accepts.getsockname()[1]}/"
+        async with client() as http:
+            with pytest.raises(httpx.WriteTimeout):
+                await http.post(url, content=b"x" * 30_000_000, timeout=httpx.Timeout(5, write=0.05))
 
 
 async def test_other_addresses_than_http_ones_and_broken_headers_are_refused_before_anything_is_sent() -> (

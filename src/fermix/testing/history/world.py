@@ -53,7 +53,8 @@ def plan(chance: Random) -> tuple[Planned, ...]:
             planned.append(somebody(OWNERS_CHAT, Ask.STOP))
         elif kind < 0.38:
             planned.append(somebody(chat, Ask.NEW))
-        elif kind < 0.43:
+        elif kind < 0.43 and not any(one.chat == chat and one.ask is Ask.MOVE for one in planned):
+            # A group becomes a supergroup once, and a supergroup stays one.
             planned.append(somebody(chat, Ask.MOVE))
         else:
             planned.append(somebody(chat))

@@ -130,5 +130,6 @@ async def test_a_channel_that_is_switched_off_answers_and_reads_nothing() -> Non
     async with _serving(bell, silent=("/webhook/off", "/webhook/bell")) as client:
         off = await client.post("/webhook/off", content=b"{not json")
         assert (off.status_code, off.content) == (200, b"")
+        assert await _status_of_announced(client, "/webhook/off", 3 * 1024 * 1024) == 200
         assert (await client.post("/webhook/bell")).content == b"rung"
         assert (await client.post("/webhook/nobody")).status_code == 404

@@ -23,6 +23,8 @@ from fermix.infrastructure.http.webhooks import webhook_routes
 _LIVE = "/health/live"
 _METRICS = "/metrics"
 _ANSWER_SECONDS = 5
+SILENT_BYTES = 4 * 1024 * 1024
+"""Longest body that is announced to a webhook nobody serves; it is not read."""
 _Endpoint: TypeAlias = Callable[[Request], Awaitable[Response]]
 
 MetricsSource: TypeAlias = Callable[[], Awaitable[Exposition]]
@@ -67,7 +69,10 @@ def build_app(endpoints: Endpoints, *, access: Access) -> ASGIApp:
         exception_handlers={HTTPException: _refused, Exception: _broken},
     )
     app.router.redirect_slashes = False
-    limited = BodyLimited(app=app, more_bytes={webhook.path: webhook.max_bytes for webhook in webhooks})
+    # What nobody reads may be as long as a platform makes it: a refusal would count as a failure of ours there.
+    longest = dict.fromkeys(endpoints.silent, SILENT_BYTES)
+    longest.update((webhook.path, webhook.max_bytes) for webhook in webhooks)
+    limited = BodyLimited(app=app, more_bytes=longest)
     open_paths = frozenset({_LIVE, *(webhook.path for webhook in webhooks), *endpoints.silent})
     return Guarded(app=limited, access=access, open_paths=open_paths)
 

@@ -177,7 +177,7 @@ class DiscordSettings(ChannelSettings):
     bot_token: Credential | None = None
     """The bot's token."""
     bot_user_id: PlatformId | None = None
-    """The bot's own id, by which mentions are recognised."""
+    """The bot's own id, for a token that does not hold it."""
     api_base_url: WebAddress = "https://discord.com/api/v10"
     """Root of the REST API."""
     gateway_url: SocketAddress | None = None

@@ -281,6 +281,18 @@ async def test_a_trusted_server_is_spoken_to_over_tls_and_an_untrusted_one_is_no
     assert isinstance(refused.value.__cause__, ssl.SSLCertVerificationError)
 
 
+async def test_certificates_that_cannot_be_read_mean_that_nothing_left() -> None:
+    def unreadable() -> ssl.SSLContext:
+        raise FileNotFoundError("/home/somebody/certificates.pem")
+
+    transport = PooledTransport(connections=1, idle_seconds=30, tls=unreadable)
+    async with serving(polite) as server, httpx.AsyncClient(transport=transport, timeout=LIMITS) as http:
+        with pytest.raises(httpx.ConnectError) as refused:
+            await http.get(server.url.replace("http://", "https://"))
+        assert "somebody" not in str(refused.value)
+        assert (await http.get(server.url)).text == "hello", "the place was given back"
+
+
 async def test_a_handshake_that_never_ends_is_a_connect_time_out() -> None:
     async def silent(_server: Server, stream: SocketStream) -> None:
         await stream.receive()

@@ -125,7 +125,11 @@ class PooledTransport(httpx.AsyncBaseTransport):
 
     @cached_property
     def _tls(self) -> ssl.SSLContext:
-        context = self._make_tls()
+        try:
+            context = self._make_tls()
+        except OSError as exc:
+            # The error's words are not passed on: they hold a path of this machine.
+            raise httpx.ConnectError("the certificates that the environment names cannot be read") from exc
         context.set_alpn_protocols(["http/1.1"])
         return context
 

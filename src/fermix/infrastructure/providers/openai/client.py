@@ -59,7 +59,10 @@ def build_http_client(timeout_seconds: float) -> httpx.AsyncClient:
     logging.getLogger("httpcore").setLevel(logging.INFO)
     transport = None
     if not getproxies():
-        transport = PooledTransport(connections=MAX_CONNECTIONS, idle_seconds=_IDLE_SECONDS)
+        certificates = httpx.create_ssl_context()  # here and not at the first request: this runs in a thread
+        transport = PooledTransport(
+            connections=MAX_CONNECTIONS, idle_seconds=_IDLE_SECONDS, tls=lambda: certificates
+        )
     return httpx.AsyncClient(
         transport=transport,
         timeout=httpx.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),

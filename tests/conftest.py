@@ -14,7 +14,10 @@ import pytest
 
 from tests.needs import NOBODY, OUTSIDE, Outside, Unprivileged, require
 
-hypothesis.settings.register_profile("fermix", deadline=None)
+# How fast values are drawn says how busy the machine is, and nothing of the code.
+hypothesis.settings.register_profile(
+    "fermix", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
 hypothesis.settings.load_profile("fermix")
 
 OURS = ("FERMIX_", "OPENAI_", "TELEGRAM_", "WHATSAPP_", "SLACK_", "DISCORD_", "SIGNAL_")

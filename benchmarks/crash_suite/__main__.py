@@ -17,10 +17,10 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
+from fermix.testing.servers.openai_strict.server import strict_server
 from tests.e2e.harness.crash_load import POINTS, CrashLoad
 from tests.e2e.harness.homes import API_KEY, open_home
 from tests.e2e.harness.people import far_side
-from tests.servers.openai_strict.server import strict_server
 
 
 def live_a_round(seed: int, points: list[str]) -> tuple[Counter[str], Counter[str]]:

@@ -77,18 +77,34 @@ async def running(program: Program, folder: Path) -> AsyncGenerator[Gateway]:
     far = FarSide()
     bot_api, api_port = await serve(far.bot_api)
     model, model_port = await serve(far.model)
-    arguments, more = program(f"http://127.0.0.1:{api_port}", f"http://127.0.0.1:{model_port}/v1", folder)
+    api, model_root = f"http://127.0.0.1:{api_port}", f"http://127.0.0.1:{model_port}/v1"
     began = time.monotonic()
+    try:
+        async with started(program, api, model_root, folder, far.polled) as pid:
+            yield Gateway(far=far, pid=pid, ready_after=(time.monotonic() - began) * 1000)
+    finally:
+        for server in (bot_api, model):
+            server.close()
+
+
+@asynccontextmanager
+async def started(
+    program: Program, api: str, model: str, folder: Path, polled: asyncio.Event
+) -> AsyncGenerator[int]:
+    """A program's process, from its first poll on; on a processor of its own where there are two.
+
+    Raises:
+        TimeoutError: it does not poll.
+    """
+    arguments, more = program(api, model, folder)
     process = _start(arguments, more, folder)
     _part_processors(process.pid)
     try:
-        await asyncio.wait_for(far.polled.wait(), START_SECONDS)
-        yield Gateway(far=far, pid=process.pid, ready_after=(time.monotonic() - began) * 1000)
+        await asyncio.wait_for(polled.wait(), START_SECONDS)
+        yield process.pid
     finally:
         process.terminate()
         await asyncio.to_thread(process.wait, START_SECONDS)
-        for server in (bot_api, model):
-            server.close()
 
 
 def _part_processors(pid: int) -> None:

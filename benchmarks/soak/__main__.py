@@ -16,10 +16,10 @@ from pathlib import Path
 from random import Random
 
 from benchmarks.measuring.figures import circumstances
+from fermix.testing.servers.openai_strict.server import strict_server
 from tests.e2e.harness.homes import API_KEY, open_home
 from tests.e2e.harness.people import far_side
 from tests.e2e.harness.soak import Soak
-from tests.servers.openai_strict.server import strict_server
 
 
 def main() -> int:

@@ -22,6 +22,7 @@ INFRASTRUCTURE = frozenset(
         "local_socket",
         "media",
         "persistence",
+        "pictures",
         "providers",
         "sandbox",
         "search",

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer, strict_server
 from tests.e2e.harness.homes import API_KEY, FermixHome, open_home
 from tests.e2e.harness.people import People, far_side
-from tests.servers.openai_strict.server import StrictServer, strict_server
+from tests.e2e.harness.speech import Speech
 
 
 @pytest.fixture(scope="session")
@@ -35,6 +36,23 @@ def home(tmp_path: Path, model: StrictServer) -> Iterator[FermixHome]:
     with open_home(tmp_path) as opened:
         opened.use(model.base_url)
         yield opened
+
+
+@pytest.fixture
+def speech(tmp_path: Path) -> Speech:
+    """What a hearing daemon hears; nothing yet."""
+    ear = tmp_path / "ear"
+    ear.mkdir()
+    return Speech(ear=ear)
+
+
+@pytest.fixture
+def scratch(home: FermixHome, tmp_path: Path) -> Path:
+    """Where the daemon and its processes put files for a moment."""
+    folder = tmp_path / "scratch"
+    folder.mkdir()
+    home.environ["TMPDIR"] = str(folder)
+    return folder
 
 
 @pytest.fixture

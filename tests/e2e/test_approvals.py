@@ -10,12 +10,13 @@ import pytest
 
 from fermix.domain import approval_wording, wording
 from fermix.domain.approvals import AnswerProblem
+from fermix.testing.servers.openai_strict.script import Call, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.e2e.harness.homes import Daemon, FermixHome, until
+from tests.e2e.harness.live_chats import EDITABLE, OTHERS, serve
 from tests.e2e.harness.people import People
 from tests.e2e.test_telegram import OWNER, SECRET, TOKEN, configure
-from tests.servers.openai_strict.script import Call, Say
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 GROUP = -100300
 GUEST = 2002
@@ -66,7 +67,7 @@ def last_tool_result(model: StrictServer) -> str:
     )
 
 
-@pytest.mark.requirement("approval.code_withheld_in_shared_chat")
+@pytest.mark.requirement("approval.code_withheld_in_shared_chat", "approval.button.only_for_agent_requests")
 def test_in_a_group_only_the_owners_tap_grants_the_folder_and_the_request_goes_on_by_itself(
     daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer, project: Path
 ) -> None:
@@ -102,6 +103,24 @@ def test_in_a_group_only_the_owners_tap_grants_the_folder_and_the_request_goes_o
     assert home.rows("SELECT count(*) FROM messages WHERE key LIKE 'tap:%'") == [(2,)]
 
 
+def test_a_folder_with_a_long_name_in_another_script_has_its_button_and_a_late_answer_spoils_no_tap(
+    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer, tmp_path: Path
+) -> None:
+    folder = tmp_path.resolve() / ("папка" * 12) / ("папка" * 12)
+    folder.mkdir(parents=True)
+    model.will(asks_for(folder), Say(text="I wait."), Say(text="I can see it now."))
+    server.user_writes(OWNER, "what is in there?")
+    prompt, _waiting = server.sent(2)
+    assert str(folder) in prompt.text
+    server.fault("answerCallbackQuery", status=400, description="Bad Request: query is too old")
+    for _ in range(2):
+        server.user_taps(OWNER, prompt.message_id)
+    texts = [one.text for one in server.sent(5, seconds=10)[2:]]
+    assert granted(home) == [str(folder)]
+    assert sum(text.startswith("Done. ") for text in texts) == 1
+    assert texts.count("I can see it now.") == 1
+
+
 def test_a_prompt_does_not_outlive_the_daemon_and_a_tap_on_it_says_so(
     daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer, project: Path
 ) -> None:
@@ -118,6 +137,7 @@ def test_a_prompt_does_not_outlive_the_daemon_and_a_tap_on_it_says_so(
     assert again.terminate() == 0
 
 
+@pytest.mark.requirement("approval.button.only_for_agent_requests")
 def test_the_code_may_be_typed_and_a_typed_proposal_has_no_button(
     daemon: Daemon, home: FermixHome, server: TelegramServer, project: Path
 ) -> None:
@@ -136,6 +156,26 @@ def test_the_code_may_be_typed_and_a_typed_proposal_has_no_button(
     assert granted(home) == []
 
 
+@pytest.mark.requirement("approval.text_surfaces")
+@pytest.mark.parametrize("name", ["slack", "whatsapp", "signal"])
+def test_where_there_are_no_buttons_the_prompt_shows_the_line_that_confirms_it(
+    home: FermixHome, model: StrictServer, project: Path, name: str
+) -> None:
+    with {**EDITABLE, **OTHERS}[name]() as chat:
+        serve(home, model, chat, "off")
+        model.will(asks_for(project), Say(text="I wait."), reads(project / "notes.txt"), Say(text="At nine."))
+        chat.writes("when is the meeting?")
+        until(lambda: len(chat.shown()) == 2, what="the prompt and the answer")
+        prompt, waiting = chat.shown()
+        code = CODE.search(prompt)
+        assert code is not None
+        assert (waiting, "to read your notes" in prompt, granted(home)) == ("I wait.", True, [])
+        chat.writes(f"/confirm {code[1]}")
+        until(lambda: "At nine." in chat.shown(), what="the answer")
+        assert granted(home) == [str(project)]
+
+
+@pytest.mark.requirement("approval.text_surfaces")
 def test_at_a_terminal_the_prompt_is_on_stderr_and_the_code_counts_in_the_session(
     home: FermixHome, model: StrictServer, project: Path
 ) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome
 from tests.e2e.harness.people import People
-from tests.servers.openai_strict.server import StrictServer
 
 
 def _asked(model: StrictServer, text: str) -> int:

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Hang
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import Daemon, FermixHome, open_home, until
 from tests.e2e.harness.people import GUEST, HELPER, OWNER, STRANGER, People, far_side
-from tests.servers.openai_strict.script import Hang
-from tests.servers.openai_strict.server import StrictServer
 
 _numbers = count()
 

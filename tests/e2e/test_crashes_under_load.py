@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.crash_load import POINTS, CrashLoad
 from tests.e2e.harness.homes import FermixHome
 from tests.e2e.harness.people import People
-from tests.servers.openai_strict.server import StrictServer
 
 
 @pytest.mark.requirement("recovery.kill.before_admission", "recovery.kill.after_admission")

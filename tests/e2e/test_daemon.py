@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome, open_home, until
-from tests.servers.openai_strict.server import StrictServer
 
 
 @pytest.mark.requirement("recovery.one_owner_per_home")

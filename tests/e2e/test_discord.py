@@ -9,13 +9,13 @@ import orjson
 import pytest
 
 from fermix.domain import approval_wording
+from fermix.testing.servers.discord_api.people_side import ANN, CHAT, person
+from fermix.testing.servers.discord_api.server import DiscordServer, discord_server
+from fermix.testing.servers.discord_api.world import APPLICATION, BOT, GENERAL
+from fermix.testing.servers.openai_strict.script import Hang, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import Daemon, FermixHome, until
 from tests.e2e.test_approvals import asks_for, granted, reads
-from tests.servers.discord_api.people_side import ANN, CHAT, person
-from tests.servers.discord_api.server import DiscordServer, discord_server
-from tests.servers.discord_api.world import APPLICATION, BOT, GENERAL
-from tests.servers.openai_strict.script import Hang, Say
-from tests.servers.openai_strict.server import StrictServer
 
 TOKEN = "OTAwMDAwMDAwMDAwMDAwMDAx.GaBcDe.secret-token-of-a-bot-0001"
 SECRET = "secret-token"
@@ -117,7 +117,7 @@ def test_a_command_from_discords_own_list_is_answered_at_once_and_carried_out(
     assert ANN in reply.text
 
 
-@pytest.mark.requirement("approval.button.stranger_is_refused")
+@pytest.mark.requirement("approval.button.stranger_is_refused", "approval.button.only_for_agent_requests")
 def test_only_the_owners_tap_grants_a_folder(
     daemon: Daemon, home: FermixHome, server: DiscordServer, model: StrictServer, tmp_path: Path
 ) -> None:
@@ -202,3 +202,25 @@ def test_the_list_of_commands_is_left_alone_when_it_is_right(
         until(lambda: server.commands, what="the commands")
         assert daemon.terminate() == 0
     assert [call.path for call in server.called("PUT commands")] == [f"/applications/{APPLICATION}/commands"]
+
+
+@pytest.mark.requirement("approval.button.only_for_agent_requests")
+def test_a_typed_proposal_has_no_button(daemon: Daemon, server: DiscordServer, tmp_path: Path) -> None:
+    folder = tmp_path.resolve() / "project"
+    folder.mkdir()
+    server.user_writes(f"/grant path {folder}")
+    (proposal,) = server.sent(1)
+    assert "/confirm" in proposal.text
+    assert proposal.buttons == ()
+
+
+@pytest.mark.requirement("deliver.unmarked_repeats")
+def test_a_reply_whose_answer_was_lost_is_one_message_without_a_mark(
+    daemon: Daemon, home: FermixHome, server: DiscordServer, model: StrictServer
+) -> None:
+    server.fault("POST messages", drop="after")
+    model.will(Say(text="once and for all"))
+    server.user_writes("hi")
+    until(lambda: home.rows("SELECT 1 FROM outbox WHERE state='sent'"), what="the end of the reply")
+    assert len(server.called("POST messages")) == 2
+    assert [one.text for one in server.sent(1)] == ["once and for all"]

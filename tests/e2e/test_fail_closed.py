@@ -3,9 +3,9 @@
 import httpx
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.telegram_api.server import telegram_server
 from tests.e2e.harness.homes import FermixHome
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.telegram_api.server import telegram_server
 
 TOKEN = "999001:AAtesttokentesttokentesttoken00002"
 

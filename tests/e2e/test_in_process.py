@@ -4,10 +4,10 @@ import signal
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Hang, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome, until
 from tests.e2e.harness.people import People
-from tests.servers.openai_strict.script import Hang, Say
-from tests.servers.openai_strict.server import StrictServer
 
 SLOW = Say(text="slow and steady wins", piece=1, pause=0.05)
 

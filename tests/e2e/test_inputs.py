@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Say
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome
 from tests.e2e.harness.people import People
-from tests.servers.openai_strict.script import Say
-from tests.servers.openai_strict.server import StrictServer
 
 MILLION = 1_000_000
 

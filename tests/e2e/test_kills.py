@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Hang
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome, until
 from tests.e2e.harness.people import People, Seen
-from tests.servers.openai_strict.script import Hang
-from tests.servers.openai_strict.server import StrictServer
 
 MARK = "(possibly sent before)\n"
 CHATS = ("red", "green", "blue")

@@ -2,10 +2,10 @@
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Say
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome
 from tests.e2e.harness.people import People
-from tests.servers.openai_strict.script import Say
-from tests.servers.openai_strict.server import StrictServer
 
 MARK = "(possibly sent before)\n"
 MAX_TEXT = 120

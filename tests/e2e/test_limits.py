@@ -2,10 +2,10 @@
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Hang
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome, until
 from tests.e2e.harness.people import People
-from tests.servers.openai_strict.script import Hang
-from tests.servers.openai_strict.server import StrictServer
 
 
 @pytest.mark.requirement("limits.pull_transport_stops_polling", "limits.in_all")

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from fermix.domain import wording
+from fermix.testing.servers.openai_strict.script import Call, Hang, Refuse, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.bell_daemon import RING
 from tests.e2e.harness.homes import Daemon, FermixHome, Run, until
 from tests.e2e.harness.people import ROOT, People
-from tests.servers.openai_strict.script import Call, Hang, Refuse, Say
-from tests.servers.openai_strict.server import StrictServer
 
 RINGS = Say(calls=(Call(id="call_1", name=RING, arguments="{}"),))
 RANG = Say(text="I rang the bell.")
@@ -128,6 +128,7 @@ def test_a_lane_pauses_after_a_death_around_an_effect_and_is_told_once(belfry: B
     daemon = belfry.daemon()
     assert belfry.people.answer("red") == [wording.PAUSED]
     assert belfry.outcome() == ("unknown", None)
+    assert "turn.cut_off turn=1 outcome=unknown" in belfry.home.log()
     belfry.write("red", "follower 1")
     belfry.write("red", "follower 2")
     daemon.kill()

@@ -6,10 +6,11 @@ import httpx
 import orjson
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Hang, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.signal_cli.records import ACCOUNT, OLGA, uuid_of
+from fermix.testing.servers.signal_cli.server import SignalServer, signal_server
 from tests.e2e.harness.homes import Daemon, FermixHome, until
-from tests.servers.openai_strict.script import Say
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.signal_cli.server import ACCOUNT, OLGA, SignalServer, signal_server, uuid_of
 
 BEN = "+15552002"
 CARA = "+15553003"
@@ -106,6 +107,7 @@ def test_what_nobody_wrote_to_us_is_silent(daemon: Daemon, server: SignalServer,
     assert [place for place, _ in texts(server, 1)] == [OLGA]
     assert len(model.requests) == 1
     assert "dinner?" not in daemon.home.log()
+    assert daemon.home.rows("SELECT count(*) FROM messages") == [(1,)]
     assert uuid_of(CARA) in until(daemon.home.log, what="the log")
 
 
@@ -178,3 +180,17 @@ def test_an_account_that_signal_cli_does_not_know_is_told(
     configure(home, model, server)
     daemon = home.daemon().ready()
     until(lambda: "register or link it" in (health(daemon)["detail"] or ""), what="the health")
+
+
+def test_what_is_written_while_the_daemon_ends_waits_with_signal_for_the_next_start(
+    daemon: Daemon, home: FermixHome, server: SignalServer, model: StrictServer
+) -> None:
+    model.will(Hang(stage="headers"), Say(text="the first"), Say(text="the second"))
+    server.writes("slow")
+    until(lambda: len(model.requests) == 1, what="the question")
+    daemon.process.terminate()
+    until(lambda: "gateway.stopping" in home.log(), what="the drain")
+    server.writes("while it restarts")
+    daemon.kill()
+    home.daemon().ready()
+    assert texts(server, 2) == [(OLGA, "the first"), (OLGA, "the second")]

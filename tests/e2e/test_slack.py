@@ -9,10 +9,9 @@ import orjson
 import pytest
 
 from fermix.infrastructure.system.clock import SystemClock
-from tests.e2e.harness.homes import Daemon, FermixHome, until
-from tests.servers.openai_strict.script import Hang, Say
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.slack_api.server import (
+from fermix.testing.servers.openai_strict.script import Hang, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.slack_api.server import (
     BOT,
     SIGNING_SECRET,
     TOKEN,
@@ -22,6 +21,7 @@ from tests.servers.slack_api.server import (
     signed,
     slack_server,
 )
+from tests.e2e.harness.homes import Daemon, FermixHome, until
 
 OWNER = "U0OWN"
 GUEST = "U0GUEST"
@@ -132,7 +132,7 @@ def test_a_thread_of_a_direct_message_is_a_conversation_of_its_own(
 def test_a_mention_is_answered_in_its_thread_once_and_nothing_else_in_a_channel_is(
     slack: Caller, server: SlackServer, model: StrictServer
 ) -> None:
-    """F25: a mention comes as two events, in either order."""
+    """A mention comes as two events, in either order."""
     slack.writes("not for us", channel=ROOM)
     for number, kinds in enumerate((("app_mention", "message"), ("message", "app_mention")), 1):
         event = server.event(f"<@{BOT}> question {number}", channel=ROOM)
@@ -149,7 +149,6 @@ def test_a_mention_is_answered_in_its_thread_once_and_nothing_else_in_a_channel_
 def test_slack_is_answered_at_once_whatever_the_model_does_and_its_retries_start_nothing(
     slack: Caller, server: SlackServer, model: StrictServer
 ) -> None:
-    """F24."""
     model.will(Hang(stage="headers"))
     body = server.notification(server.event("slow"), event_id="EvA24")
     for number in ("1", "2"):
@@ -181,13 +180,13 @@ def test_the_help_says_how_commands_are_written_here(slack: Caller, server: Slac
     assert slack.post(command(""), form=True).status_code == 200
     (reply,) = server.sent(1)
     assert "/whoami" in reply.text
-    assert "/fermix help" in reply.text
+    for way in ("after my name (@… /help)", "in a direct message behind a space", "as /fermix help"):
+        assert way in reply.text
 
 
 def test_what_nobody_wrote_to_us_is_silent(
     slack: Caller, home: FermixHome, server: SlackServer, model: StrictServer
 ) -> None:
-    """F28."""
     for what in (
         {"subtype": "channel_join"},
         {"subtype": "message_deleted", "hidden": True, "user": None},

@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome
 from tests.e2e.harness.people import People
 from tests.e2e.harness.soak import Soak
-from tests.servers.openai_strict.server import StrictServer
 
 
 @pytest.mark.requirement("retention.keys")

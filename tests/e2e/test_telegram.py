@@ -6,11 +6,11 @@ import httpx
 import orjson
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Frames, Hang, Refuse, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.telegram_api.entities import units
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.e2e.harness.homes import Daemon, FermixHome, until
-from tests.servers.openai_strict.script import Hang, Refuse, Say
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.telegram_api.entities import units
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 TOKEN = "999001:AAtesttokentesttokentesttoken00001"
 SECRET = "AAtesttoken"
@@ -71,6 +71,27 @@ def test_two_topics_are_two_conversations_and_every_part_stays_in_its_own(
     assert all(units(one.text) <= 4096 for one in shown)
     said = [entry["content"] for entry in model.requests[-1].body["messages"] if entry["role"] == "user"]
     assert len(said) == 1
+
+
+def test_apologies_and_typing_of_a_topic_stay_there_and_general_is_called_by_no_number(
+    daemon: Daemon, server: TelegramServer, model: StrictServer
+) -> None:
+    def threads() -> list[object]:
+        told = [call for call in server.calls if call.method in {"sendMessage", "sendChatAction"}]
+        return [call.parameters.get("message_thread_id") for call in told]
+
+    model.will(Frames(frames=(), end="close"), Say(text="long " * 1500, piece=500, pause=0.1))
+    server.user_writes(FORUM, "one", thread=77)
+    (apology,) = server.sent(1)
+    assert apology.thread == 77
+    in_the_topic = threads()
+    assert set(map(str, in_the_topic)) == {"77"}
+    server.user_writes(FORUM, "two")
+    shown = server.sent(3)
+    assert [one.thread for one in shown] == [77, None, None]
+    in_general = threads()[len(in_the_topic) :]
+    assert in_general == [None] * len(in_general)
+    assert len(in_general) >= 3
 
 
 def test_a_long_reply_in_letters_of_two_units_arrives_whole(
@@ -181,14 +202,31 @@ def test_nothing_is_lost_or_doubled_when_the_process_is_killed(
     assert second.terminate() == 0
 
 
+@pytest.mark.parametrize("log_level", ["info", "debug"])
 def test_the_secret_is_nowhere_after_everything_that_can_go_wrong(
-    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
+    home: FermixHome, server: TelegramServer, model: StrictServer, log_level: str
 ) -> None:
+    configure(home, model, server, log_level=log_level)
+    daemon = home.daemon().ready()
+    file = server.add_file(b"%PDF-1.7 minutes", "documents/file_7.pdf")
+    about = {"file_id": file, "file_unique_id": file, "file_name": "minutes.pdf"}
+    server.user_writes(OWNER, raw={"document": about})
+    server.sent(1)
     model.will(Refuse(status=401))
     server.fault("sendMessage", status=404, description="Not Found")
+    server.fault("getUpdates", hang=0.3, drop="before")
     server.user_writes(OWNER, "hi")
-    server.sent(1, seconds=10)
+    server.sent(2, seconds=10)
+    server.fault("getFile", status=404, description="Not Found")
+    server.user_writes(OWNER, raw={"document": about})
+    server.called("getFile", 2)
     server.cut()
     doctor = home.fermix("doctor")
     status = home.fermix("status")
-    assert SECRET not in doctor.out + doctor.err + status.out + status.err
+    assert daemon.terminate() == 0
+    printed = doctor.out + doctor.err + status.out + status.err + daemon.printed()
+    assert SECRET not in printed + "".join(one.text for one in server.sent())
+    (home.path / "config.toml").unlink()
+    written = [path for path in home.path.rglob("*") if path.is_file()]
+    assert home.path / "logs" / "fermix.log" in written
+    assert [path for path in written if SECRET.encode() in path.read_bytes()] == []

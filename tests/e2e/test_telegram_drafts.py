@@ -1,16 +1,16 @@
 """A real daemon that shows its answers on Telegram while a slow model writes them."""
 
+import math
 from collections.abc import Iterator
-from itertools import pairwise
 
 import pytest
 
 from fermix.domain import wording
+from fermix.testing.servers.openai_strict.script import Frames, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.telegram_api.records import Shown
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.e2e.harness.homes import Daemon, FermixHome, until
-from tests.servers.openai_strict.script import Call, Frames, Say
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.telegram_api.records import Shown
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 TOKEN = "999001:AAtesttokentesttokentesttoken00001"
 OWNER = 1001
@@ -61,28 +61,6 @@ def chunk(text: str) -> str:
     return f'data: {{"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}]}}\n\n'
 
 
-def edits(server: TelegramServer) -> list[float]:
-    return [call.at for call in server.called("editMessageText")]
-
-
-@pytest.mark.requirement("streaming.draft.opens_and_edits", "streaming.draft.ends")
-def test_an_answer_is_one_message_that_grows_once_a_second_and_ends_whole(
-    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
-) -> None:
-    model.will(ANSWER)
-    server.user_writes(OWNER, "hi")
-    (first,) = server.sent(1)
-    assert 30 <= len(first.text) < len(SLOW)
-    assert SLOW.startswith(first.text)
-    shown = ended(server, home)
-    assert len(server.called("sendMessage")) == 1
-    written = [first.at, *edits(server)]
-    assert len(written) >= 4
-    assert all(later - earlier > 0.9 for earlier, later in pairwise(written[:-1]))
-    assert len(edits(server)) - 1 <= shown.edits <= len(edits(server))
-    assert home.rows("SELECT content FROM entries WHERE role='assistant'")[0][0].count(SLOW) == 1
-
-
 def test_in_a_group_the_answer_points_at_its_question(
     daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
 ) -> None:
@@ -90,40 +68,6 @@ def test_in_a_group_the_answer_points_at_its_question(
     asked = server.user_writes(GROUP, "hi", thread=77)
     shown = ended(server, home)
     assert (shown.thread, shown.reply_to, shown.previews) == (77, asked, False)
-
-
-@pytest.mark.requirement("streaming.draft.ends")
-def test_stop_removes_the_draft_and_nothing_comes_after_it(
-    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
-) -> None:
-    model.will(ANSWER)
-    server.user_writes(OWNER, "hi")
-    (draft,) = server.sent(1)
-    server.user_writes(OWNER, "/stop")
-    until(lambda: draft.message_id not in {one.message_id for one in server.sent()}, what="its removal")
-    until(lambda: len(server.sent()) == 1, what="the reply to /stop")
-    before = len(edits(server))
-    model.will(Say(text="here"))
-    server.user_writes(OWNER, "and now?")
-    assert server.sent(2)[-1].text == "here"
-    assert len(edits(server)) == before
-
-
-@pytest.mark.requirement("recovery.draft_is_adopted")
-def test_a_kill_in_mid_stream_leaves_one_message_with_the_whole_answer(
-    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
-) -> None:
-    model.will(ANSWER, ANSWER)
-    server.user_writes(OWNER, "hi")
-    server.called("editMessageText", 1)
-    daemon.kill()
-    (draft,) = server.sent()
-    assert draft.text != SLOW
-    home.daemon().ready()
-    shown = ended(server, home)
-    assert shown.message_id == draft.message_id
-    assert len(server.called("sendMessage")) == 1
-    assert len(model.requests) == 2
 
 
 def test_a_stop_of_the_daemon_in_mid_stream_gives_the_turn_back_and_leaves_one_message(
@@ -151,51 +95,6 @@ def test_a_provider_that_breaks_off_leaves_an_apology_and_no_draft(
     assert "The answer" not in apology.text
 
 
-def test_what_is_said_before_a_tool_runs_is_replaced_by_the_answer(
-    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
-) -> None:
-    commentary = "Let me look into the folder, that takes a moment. " * 2
-    model.will(
-        Say(
-            text=commentary,
-            piece=20,
-            pause=0.1,
-            calls=(Call(id="c1", name="list_directory", arguments="{}"),),
-        ),
-        ANSWER,
-    )
-    server.user_writes(OWNER, "what is there?")
-    (first,) = server.sent(1)
-    assert commentary.startswith(first.text)
-    assert ended(server, home).message_id == first.message_id
-
-
-def test_a_long_answer_fills_its_draft_and_goes_on_in_another_message(
-    daemon: Daemon, server: TelegramServer, model: StrictServer
-) -> None:
-    text = "long " * 1500
-    model.will(Say(text=text, piece=500, pause=0.1))
-    server.user_writes(OWNER, "hi")
-    until(lambda: len(server.sent()) == 2, what="both parts")
-    until(
-        lambda: "".join(one.text for one in server.sent()).replace(" ", "") == "long" * 1500,
-        what="all of it",
-    )
-    assert len(server.called("sendMessage")) == 2
-
-
-def test_edits_that_are_refused_as_too_fast_do_not_hold_the_answer(
-    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
-) -> None:
-    model.will(ANSWER)
-    server.user_writes(OWNER, "hi")
-    server.sent(1)
-    server.fault("editMessageText", retry_after=60)
-    ended(server, home)
-    refused, sealed = server.called("editMessageText")
-    assert sealed.at - refused.at < 10
-
-
 def test_a_draft_that_somebody_deleted_is_followed_by_the_answer(
     daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
 ) -> None:
@@ -208,6 +107,23 @@ def test_a_draft_that_somebody_deleted_is_followed_by_the_answer(
     shown = ended(server, home)
     assert shown.edits == 0
     assert len(server.called("sendMessage")) == 2
+
+
+def test_an_edit_that_changes_nothing_ends_the_answer_and_posts_no_second_one(
+    daemon: Daemon, home: FermixHome, server: TelegramServer, model: StrictServer
+) -> None:
+    model.will(ANSWER)
+    same = "Bad Request: message is not modified: specified new message content is exactly the same"
+    server.fault("editMessageText", status=400, description=same, times=math.inf)
+    server.user_writes(OWNER, "hi")
+    until(lambda: home.rows("SELECT state FROM outbox") == [("sent",)], what="the end of the answer")
+    assert len(server.called("sendMessage")) == 1
+    assert home.rows("SELECT outcome FROM turns") == [("completed",)]
+    server.clear_faults()
+    server.user_writes(OWNER, "and?")
+    server.sent(2)
+    kept = [entry["content"] for entry in model.requests[-1].body["messages"] if entry["role"] == "assistant"]
+    assert kept == [SLOW]
 
 
 @pytest.mark.requirement("streaming.off_by_default")

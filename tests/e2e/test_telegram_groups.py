@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Say
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.e2e.harness.homes import Daemon, FermixHome, until
 from tests.e2e.test_telegram import OWNER, SECRET, TOKEN, channel_health, configure
-from tests.servers.openai_strict.script import Say
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 GROUP, SUPERGROUP = -300, -100300
 STRANGER = 9999

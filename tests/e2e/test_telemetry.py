@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import API_KEY, Daemon, FermixHome
-from tests.servers.openai_strict.server import StrictServer
 
 
 def traces(home: FermixHome) -> list[dict[str, Any]]:

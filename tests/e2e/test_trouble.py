@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Drop, Hang, Refuse
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import API_KEY, FermixHome, open_home, until
 from tests.e2e.harness.people import People
 from tests.needs import NOBODY, Unprivileged
-from tests.servers.openai_strict.script import Drop, Hang, Refuse
-from tests.servers.openai_strict.server import StrictServer
 
 
 @pytest.mark.parametrize("command", [("run",), ("ask", "hello")])

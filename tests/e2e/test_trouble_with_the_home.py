@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import FermixHome, open_home, until
 from tests.e2e.harness.people import People
 from tests.e2e.harness.shifted_clock import set_clock
 from tests.needs import NOBODY, Unprivileged
-from tests.servers.openai_strict.server import StrictServer
 
 
 def _health(home: FermixHome) -> str:

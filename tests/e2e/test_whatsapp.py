@@ -6,10 +6,9 @@ import httpx
 import orjson
 import pytest
 
-from tests.e2e.harness.homes import Daemon, FermixHome, until
-from tests.servers.openai_strict.script import Hang, Say
-from tests.servers.openai_strict.server import StrictServer
-from tests.servers.whatsapp_api.server import (
+from fermix.testing.servers.openai_strict.script import Hang, Say
+from fermix.testing.servers.openai_strict.server import StrictServer
+from fermix.testing.servers.whatsapp_api.server import (
     ACCESS_TOKEN,
     APP_SECRET,
     PHONE_NUMBER_ID,
@@ -21,6 +20,7 @@ from tests.servers.whatsapp_api.server import (
     signed,
     whatsapp_server,
 )
+from tests.e2e.harness.homes import Daemon, FermixHome, until
 
 OWNER = "15551230001"
 GUEST = "15551230002"
@@ -190,7 +190,6 @@ def test_without_owner_or_allowlist_the_webhook_checks_answers_and_denies_everyb
 def test_a_batch_is_taken_whole_and_a_status_that_failed_is_told_to_the_operator(
     meta: Meta, home: FermixHome, server: WhatsAppServer, model: StrictServer
 ) -> None:
-    """F29."""
     failed = {
         "id": "wamid.s1",
         "status": "failed",
@@ -212,7 +211,6 @@ def test_a_batch_is_taken_whole_and_a_status_that_failed_is_told_to_the_operator
 def test_reactions_and_notices_are_silent_and_a_sticker_looks_empty(
     meta: Meta, server: WhatsAppServer, model: StrictServer
 ) -> None:
-    """F32."""
     meta.shows(
         server.message(sender=OWNER, kind="reaction", reaction={"message_id": "wamid.x", "emoji": "👍"}),
         server.message(

@@ -240,13 +240,17 @@ REQUIREMENTS = (
         ruling="where the documents disagree: restart reply",
     ),
     Requirement(
-        id="restart.discord_and_signal_are_told",
+        id="restart.signal_and_cli_are_told",
         source="ingress-and-trust#the-gateway-pipeline 8",
         behaviour=(
-            "On Discord and Signal, which do not offer a message again, the sender of a message that was "
-            "not admitted gets the restart reply."
+            "On Signal and at a terminal, which do not offer a message again, the sender of a message that "
+            "was not admitted gets the restart reply; on Discord, which is read again from its cursor after "
+            "a start, nobody is told to repeat what will be answered."
         ),
-        ruling="where the documents disagree: restart reply",
+        ruling=(
+            "where the documents disagree: restart reply. Discord stands there among those that offer nothing "
+            "again; with the catch-up after each start it does, and a told sender would be answered twice"
+        ),
     ),
     Requirement(
         id="ingress.dedupe.webhook_key",

@@ -3,6 +3,7 @@
 from datetime import datetime
 
 import anyio
+import anyio.lowlevel
 
 from fermix.application.ports.clock import Clock
 
@@ -21,8 +22,13 @@ class Wakeup:
         self._news.set()
 
     async def wait(self, until: datetime | None) -> None:
-        """Return on the next `wake`, or at `until`; or before, when the clock was set back meanwhile."""
-        if not self._news.is_set():
+        """Return on the next `wake`, or at `until`; or before, when the clock was set back meanwhile.
+
+        Who is cancelled leaves here even if there is always news: a loop around this may have no other place to.
+        """
+        if self._news.is_set():
+            await anyio.lowlevel.checkpoint()
+        else:
             async with anyio.create_task_group() as either:
                 if until is not None:
                     either.start_soon(self._at, until, either.cancel_scope)

@@ -37,6 +37,8 @@ class Capability:
         repeatable: running it twice does no more than running it once; calls that are neither read-only nor
             repeatable are journalled.
         category: capabilities of category `channel` speak to the conversation; one a step.
+        terminal: a call of it can be the whole answer: where it is a step's only call, succeeds and comes
+            without text, the turn ends and the model is not asked again.
     """
 
     name: str
@@ -46,6 +48,7 @@ class Capability:
     parameters: Mapping[str, object] = field(default_factory=lambda: {"type": "object", "properties": {}})
     repeatable: bool = False
     category: str = "general"
+    terminal: bool = False
 
     @property
     def journalled(self) -> bool:

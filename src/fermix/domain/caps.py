@@ -129,6 +129,9 @@ _SIGNAL = ChannelCaps(
     reactions=ANY_EMOJI,
 )
 
+_CLI = ChannelCaps(media_out=_alike(MediaCap(max_bytes=100 * MIB, max_caption=None)), media_in=100 * MIB)
+"""No platform limits a terminal: these are the largest caps of the others, so that memory and disk keep theirs."""
+
 CAPS: Mapping[ChannelName, ChannelCaps] = MappingProxyType(
     {
         ChannelName("telegram"): _TELEGRAM,
@@ -136,7 +139,7 @@ CAPS: Mapping[ChannelName, ChannelCaps] = MappingProxyType(
         ChannelName("slack"): _SLACK,
         ChannelName("discord"): _DISCORD,
         ChannelName("signal"): _SIGNAL,
-        ChannelName("cli"): ChannelCaps(),
+        ChannelName("cli"): _CLI,
     }
 )
 """By channel. What the platforms' own pages say on captions: WhatsApp has none on audio and voice."""

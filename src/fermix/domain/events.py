@@ -23,6 +23,13 @@ class TextDelta:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ThoughtTold:
+    """The model told what it thought, in Markdown; it belongs to no answer and no history."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class StepStarted:
     """The model is asked again (after tools): text seen so far was commentary, not the answer."""
 
@@ -79,6 +86,7 @@ class Gap:
 TurnEvent: TypeAlias = (
     TurnStarted
     | TextDelta
+    | ThoughtTold
     | StepStarted
     | ToolStarted
     | ToolFinished

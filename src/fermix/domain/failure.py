@@ -15,6 +15,7 @@ class FailureKind(StrEnum):
     RATE_LIMITED = "rate_limited"
     CONTEXT_TOO_LONG = "context_too_long"
     IMAGE_UNSUPPORTED = "image_unsupported"
+    IMAGE_REFUSED = "image_refused"
     TIMED_OUT = "timed_out"
     UNREACHABLE = "unreachable"
     PROVIDER_FAILED = "provider_failed"

@@ -1,15 +1,27 @@
 """What a conversation remembers: the entries of a lane's window, and cutting them to a model's window."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from fermix.domain.blob import BlobRef
+from fermix.domain.picture import Picture
+
+PICTURES_SHOWN = 4
+"""How many pictures of a conversation go with each request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserEntry:
-    """What a person said, as the model reads it."""
+    """What a person said, as the model reads it, and the pictures that came with it, in order.
+
+    Attributes:
+        inbox_lines: the paragraphs of `text` that name files in the workspace inbox, which not everybody may see.
+    """
 
     text: str
+    pictures: tuple[Picture, ...] = ()
+    inbox_lines: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +92,32 @@ def cut_to_budget(
             break
         cut = start
     return tuple(entries[cut:])
+
+
+def pictures_of(entries: Iterable[HistoryEntry]) -> frozenset[BlobRef]:
+    """All pictures of these entries."""
+    return frozenset(picture.content for picture in _pictures(entries))
+
+
+def pictures_to_show(
+    history: Sequence[HistoryEntry], turn: Sequence[HistoryEntry], *, limit: int = PICTURES_SHOWN
+) -> frozenset[BlobRef]:
+    """The pictures that go with a request, so that a later question can be about an earlier picture.
+
+    Args:
+        history: the conversation before the turn, oldest first.
+        turn: the turn so far; its own pictures are always shown.
+        limit: the newest so many of both together are shown as well.
+    """
+    own = pictures_of(turn)
+    newest: list[BlobRef] = []
+    for picture in reversed([*_pictures(history), *_pictures(turn)]):
+        if len(newest) >= limit:
+            break
+        if picture.content not in newest:
+            newest.append(picture.content)
+    return own.union(newest)
+
+
+def _pictures(entries: Iterable[HistoryEntry]) -> list[Picture]:
+    return [picture for entry in entries if isinstance(entry, UserEntry) for picture in entry.pictures]

@@ -11,10 +11,16 @@ MAX_ATTEMPTS = 3
 
 
 class Repeat(StrEnum):
-    """What running an effect a second time would mean."""
+    """What running an effect a second time would mean.
+
+    `ADOPT`: a draft, which the next run goes on with. `TEXT`: the turn's own words, which people have read.
+    `HARMLESS`: nothing, since it puts again what is there already (a reaction takes the place of ours); no row
+    is kept of it, only of the part that it sends. `UNSAFE`: anything else.
+    """
 
     ADOPT = "adopt"
     TEXT = "text"
+    HARMLESS = "harmless"
     UNSAFE = "unsafe"
 
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 from datetime import timedelta
 
+from fermix.domain.authorization import LOCAL_CHANNELS
 from fermix.domain.delivery import MediaPart
 from fermix.domain.route import Target
 
@@ -12,7 +13,10 @@ SAME_FILE_FOR = timedelta(seconds=60)
 
 
 def same_file_key(target: Target, part: MediaPart) -> str:
-    """Equal for files that people could not tell apart: channel, chat, kind, caption, name, type and content."""
+    """Equal for files that people could not tell apart: channel, chat, kind, caption, name, type and content.
+
+    At a terminal each question is a place of its own: nothing is left there for whoever asks again.
+    """
     said = [
         target.channel,
         target.account,
@@ -22,5 +26,6 @@ def same_file_key(target: Target, part: MediaPart) -> str:
         part.file_name,
         part.mime_type,
         part.blob.digest,
+        target.reply_to if target.channel in LOCAL_CHANNELS else None,
     ]
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()

@@ -2,11 +2,13 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
 _FENCE = re.compile(r"[ \t]*(?P<marker>`{3,16}|~{3,16})(?P<info>[^\n]*)")
+_VISIBLE = re.compile(r"[^\s\x00-\x1f\x7f-\x9f]")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BLANK_START = re.compile(r"(?:[ \t]*\n)+")
 _HEADING = re.compile(r" {0,3}#{1,6}(?:\s|$)")
@@ -36,6 +38,14 @@ def units(text: str, unit: TextUnit) -> int:
     if unit is TextUnit.UTF16 and not text.isascii():
         return len(text) + sum(letter > "\uffff" for letter in text)
     return len(text)
+
+
+def is_blank(text: str) -> bool:
+    """Whether nobody would see anything of a text: white space and control characters.
+
+    Platforms refuse a message without anything to see.
+    """
+    return _VISIBLE.search(text) is None
 
 
 def head(text: str, *, limit: int, unit: TextUnit) -> str:
@@ -94,9 +104,9 @@ def split(text: str, *, limit: int, unit: TextUnit = TextUnit.CODE_POINTS) -> tu
         raise ValueError("a limit under 64 leaves no room for fences")
     pieces: list[str] = []
     rest, fence = text.rstrip(), None
-    while rest.strip():
+    while not is_blank(rest):
         piece, rest, fence = _take(rest, fence, limit, unit)
-        if piece.strip():
+        if not is_blank(piece):
             pieces.append(piece)
     return tuple(pieces)
 
@@ -117,9 +127,9 @@ def _take(rest: str, fence: _Fence | None, limit: int, unit: TextUnit) -> tuple[
     """One piece from the front of `rest`, what is left, and the code block that is open there."""
     opening = "" if fence is None else fence.reopening(limit)
     room = limit - units(opening, unit)
-    if units(rest, unit) <= room:
-        return opening + rest, "", None
     end = _fitting(rest, room, unit)
+    if end == len(rest):
+        return opening + rest, "", None
     blocks = list(_blocks(rest, end, fence))
     last = blocks[-1] if blocks else None
     if last is None or last[1] is not None:
@@ -191,20 +201,27 @@ def _whole_fits(rest: str, limit: int, unit: TextUnit) -> bool:
     return False
 
 
-def _best_cut(text: str, end: int, blocks: list[tuple[int, int]]) -> int:
+def _best_cut(text: str, end: int, blocks: Sequence[tuple[int, int]]) -> int:
     """A place for a cut outside every block: in the second half of `text[:end]`, or right at its end."""
     half = end // 2
+    starts = [start for start, _ in blocks]
     for boundary in _LADDER:
         cuts = [
             found.end()
             for found in boundary.finditer(text, 0, end)
-            if found.end() >= max(half, 1) and not any(a < found.end() < b for a, b in blocks)
+            if found.end() >= max(half, 1) and not _is_inside(found.end(), blocks, starts)
         ]
         if cuts:
             return next((cut for cut in reversed(cuts) if not _leads_on(text[:cut])), cuts[-1])
     if blocks and blocks[-1][1] >= half:
         return blocks[-1][1]
     return _between_clusters(text, end)
+
+
+def _is_inside(place: int, blocks: Sequence[tuple[int, int]], starts: Sequence[int]) -> bool:
+    """Whether a place lies within one of the blocks, which come in order and touch at most."""
+    last = bisect_left(starts, place) - 1
+    return last >= 0 and place < blocks[last][1]
 
 
 def _leads_on(piece: str) -> bool:

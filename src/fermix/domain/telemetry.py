@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar, TypeAlias
 from fermix.domain.delivery import MediaKind
 from fermix.domain.failure import FailureKind
 from fermix.domain.ids import ChannelName
+from fermix.domain.message import AttachmentKind
 from fermix.domain.telemetry_fields import EventKind, Name, SessionId, TraceFile, kind_of
 from fermix.domain.telemetry_words import (
     CallStatus,
@@ -135,7 +136,21 @@ class TranscriptionMessage:
 
     channel: Channel
     status: Annotated[CallStatus, "how it ended"]
-    duration: Annotated[float, "of the transcription"]
+    duration: Annotated[float, "of the attempt that ended it, with what was downloaded for it"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MediaIngest:
+    """A file that hung on a message was prepared for its turn, or could not be."""
+
+    NAME: ClassVar[str] = "fermix.media_ingest.message"
+    TRACE: ClassVar[TraceFile] = TraceFile.CHANNEL_MSG
+
+    channel: Channel
+    kind: Annotated[AttachmentKind, "what it is by its content, where it was looked at"]
+    status: Annotated[CallStatus, "how it ended"]
+    duration: Annotated[float, "of the attempt that ended it"]
+    session_id: Session
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -297,6 +312,7 @@ Event: TypeAlias = (
     | CommandUnauthorized
     | CommandDispatch
     | TranscriptionMessage
+    | MediaIngest
     | IngressAuthorize
     | DispatcherNormalize
     | AgentUnavailable

@@ -1,13 +1,16 @@
 """Every sentence Fermix itself says to people and to the model, in one place and in one voice."""
 
+import json
 import math
+from collections.abc import Iterable
 from datetime import timedelta
 from types import MappingProxyType
 
+from fermix.domain.delivery import MediaPart, Part, ReactionPart
 from fermix.domain.failure import Failure, FailureKind
 
 LOOKS_EMPTY = "Your message looks empty — send some text or media I can read."
-CANNOT_READ_MEDIA = "I cannot read pictures and voice yet — please tell me in words what you need."
+CANNOT_READ_MEDIA = "I cannot read pictures, voice and files here — please tell me in words what you need."
 RESTARTING = "I'm restarting — please send your message again in a moment."
 DISK_FULL = "My disk is full, so I could not take your message. Please send it again when there is space."
 NOT_STORED = "I cannot write anything down just now. Please send your message again in a moment."
@@ -43,6 +46,7 @@ DISCARDED_MARKER = (
 FAILED_MARKER = (
     "The request above got no answer because of a failure. It is context: act on it only when asked again."
 )
+PICTURE_REFUSED = "[A picture came with this. The model's provider refused it, so it is not shown.]"
 EDITED_NOTE = "An earlier message was edited. It now reads as follows."
 
 NEW_WINDOW = "Started a new conversation. Long-term memory and scheduled jobs are kept."
@@ -96,6 +100,16 @@ def stopped(*, running: int, waiting: int) -> str:
     return f"Stopped {' and '.join(ended)}, in all conversations. Scheduled jobs are not affected."
 
 
+def answered_with(shown: Iterable[Part]) -> str:
+    """The marker in the place of words, after a turn that answered by what it showed."""
+    parts = tuple(shown)
+    files = [part.file_name for part in parts if isinstance(part, MediaPart)]
+    emoji = [part.emoji for part in parts if isinstance(part, ReactionPart)]
+    said = [f"with the file {json.dumps(name, ensure_ascii=False)}" for name in files]
+    said += [f"with the reaction {emoji[-1]}"] if emoji else []
+    return f"You answered the message above {' and '.join(said)}, and without words."
+
+
 def step_limit(limit: int) -> str:
     """The detail of a turn that used up its steps."""
     return f"{limit} steps"
@@ -132,7 +146,12 @@ _FAILED = MappingProxyType(
             "kept."
         ),
         FailureKind.IMAGE_UNSUPPORTED: (
-            "{model} at {provider} cannot see pictures. Choose a model with vision, or send text only."
+            "{model} at {provider} cannot see pictures{detail}. Choose a model with vision (if this one has it, "
+            "set `vision = true` under [fermix_core.providers.{section}]), or send text only."
+        ),
+        FailureKind.IMAGE_REFUSED: (
+            "{provider} did not take the picture{detail}. Send it in another form, or tell me in words what it "
+            "shows."
         ),
         FailureKind.TIMED_OUT: "{provider} took too long to answer{detail}. Please try again.",
         FailureKind.UNREACHABLE: (

@@ -14,33 +14,41 @@ from fermix.application.agent.toolbox import Toolbox
 from fermix.application.commands.approving import CarryOutApprovals
 from fermix.application.commands.desk import ApprovalDesk
 from fermix.application.delivery.deliverer import Deliverer
+from fermix.application.gateway.consequences import Consequences
 from fermix.application.gateway.dispatcher import Dispatcher, turn_slots
 from fermix.application.gateway.files import SweepFiles
 from fermix.application.gateway.gateway import Gateway
 from fermix.application.gateway.health import HealthBoard
 from fermix.application.gateway.serve import Core, Served, ServeSettings
+from fermix.application.media.preparer import Preparer
 from fermix.application.operations.ask import Ask
 from fermix.application.operations.control import Operations
 from fermix.application.operations.lanes import Lanes
+from fermix.application.operations.uploads import KeepUploads
 from fermix.application.ports.blobs import Blobs
 from fermix.application.ports.channel import Channel, buttons_of
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.control import Identity, OwnerKind
+from fermix.application.ports.file_inbox import FileInbox
 from fermix.application.ports.lane_control import LaneControl
 from fermix.application.ports.local_clients import LocalClients
 from fermix.application.ports.models import Models
 from fermix.application.ports.ownership import Retention
+from fermix.application.ports.pictures import Pictures
 from fermix.application.ports.policies import PolicySource
 from fermix.application.ports.sandbox import SandboxSource
 from fermix.application.ports.telemetry import Telemetry
 from fermix.application.ports.tools import Tool
+from fermix.application.ports.transcription import Transcriber
 from fermix.application.ports.workspace import Workspace
 from fermix.application.turns.access import OfferAccess, Sandboxed
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.measuring import stream_observer
+from fermix.application.turns.reply import OfferReply
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
 from fermix.application.turns.streaming import StreamReplies
+from fermix.application.turns.taking_in import TakeIn
 from fermix.application.turns.typing import ShowTyping
 from fermix.domain.approvals import TOKEN_BYTES
 from fermix.domain.ids import ChannelName
@@ -53,20 +61,26 @@ from fermix.entrypoints.channels import (
     provider_health,
     streaming_modes,
 )
+from fermix.entrypoints.media import made_with, preparer_of
+from fermix.entrypoints.plugin_channels import PluginChannels, Plugins, details_of, plugin_channels
 from fermix.entrypoints.surroundings import Surroundings
 from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.infrastructure.persistence.sqlite.database import SqliteLedger
+from fermix.infrastructure.pictures.preparing import DecodedPictures
 from fermix.infrastructure.sandbox.changes import FileSandboxChanges
 from fermix.infrastructure.sandbox.live import LiveSandbox
 from fermix.infrastructure.sandbox.policies import LivePolicies
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.policies import SettingsPolicies
+from fermix.infrastructure.system.child_python import Launch, child_environment
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.infrastructure.system.ids import Uuids
 from fermix.infrastructure.telemetry.metrics import Metrics
 from fermix.infrastructure.telemetry.reporter import Reporter
 from fermix.infrastructure.telemetry.traces import TraceWriter
 from fermix.infrastructure.tools.registry import built_in_tools
+from fermix.infrastructure.workspace.inbox import FolderInbox
+from fermix.infrastructure.workspace.roots import Places
 
 _T = TypeVar("_T")
 
@@ -104,6 +118,10 @@ def _slots(settings: Settings, models: Models) -> int:
     return turn_slots(settings.core.agent.max_concurrent_turns, models.primary())
 
 
+def _largest_upload(channel: Channel) -> int:
+    return channel.features.media_in or 0
+
+
 def _itself(value: _T) -> _T:
     """The same object as its port: a `Provider` of an adapter is no `Provider` of what it implements."""
     return value
@@ -117,6 +135,7 @@ class Container(containers.DeclarativeContainer):
     """
 
     settings = providers.Dependency(instance_of=Settings)
+    plugins: providers.Provider[Plugins] = providers.Dependency()
     ledger = providers.Dependency(instance_of=SqliteLedger)
     identity = providers.Dependency(instance_of=Identity)
     surroundings = providers.Dependency(instance_of=Surroundings)
@@ -124,6 +143,7 @@ class Container(containers.DeclarativeContainer):
     environ: providers.Provider[Mapping[str, str]] = providers.Dependency()
     models: providers.Provider[Models] = providers.Dependency()
     workspace: providers.Provider[Workspace] = providers.Dependency()
+    transcriber: providers.Provider[Transcriber | None] = providers.Dependency()
     traces = providers.Dependency(instance_of=TraceWriter)
 
     clock: providers.Provider[Clock] = providers.Singleton(SystemClock)
@@ -140,6 +160,7 @@ class Container(containers.DeclarativeContainer):
         LivePolicies, access=settings_policies, sandbox=live_sandbox
     )
     policies: providers.Provider[PolicySource] = providers.Callable(_itself, live_policies)
+    places: providers.Provider[Places] = providers.Singleton(Places, sandbox=live_sandbox.provided.stated)
     sandbox: providers.Provider[SandboxSource] = providers.Callable(_itself, live_sandbox)
     sandbox_changes: providers.Provider[FileSandboxChanges] = providers.Singleton(
         FileSandboxChanges,
@@ -148,10 +169,31 @@ class Container(containers.DeclarativeContainer):
         environ=environ,
     )
 
-    cli_channel: providers.Provider[CliChannel] = providers.Singleton(CliChannel)
+    pictures: providers.Provider[Pictures] = providers.Singleton(
+        DecodedPictures,
+        blobs=blobs,
+        launch=providers.Factory(Launch, environment=providers.Callable(child_environment, environ)),
+    )
+    inbox: providers.Provider[FileInbox] = providers.Singleton(
+        FolderInbox, places=places, blobs=blobs, ids=ids
+    )
+
+    cli_channel: providers.Provider[CliChannel] = providers.Singleton(CliChannel, blobs=blobs)
     clients: providers.Provider[LocalClients] = providers.Callable(_itself, cli_channel)
+    foreign_channels: providers.Provider[PluginChannels] = providers.Singleton(
+        plugin_channels,
+        settings=settings,
+        plugins=plugins,
+        kind=identity.provided.kind,
+        clock=clock,
+        around=surroundings,
+    )
     remote_channels: providers.Provider[Mapping[ChannelName, Channel]] = providers.Singleton(
-        channels_of, settings=settings, kind=identity.provided.kind, clock=clock, around=surroundings
+        lambda ours, theirs: {**ours, **theirs},
+        providers.Callable(
+            channels_of, settings=settings, kind=identity.provided.kind, clock=clock, around=surroundings
+        ),
+        foreign_channels.provided.channels,
     )
     served: providers.Provider[Mapping[ChannelName, Served]] = providers.Singleton(
         doors, settings=settings, local=cli_channel, remote=remote_channels
@@ -163,7 +205,12 @@ class Container(containers.DeclarativeContainer):
     board: providers.Provider[HealthBoard] = providers.Singleton(
         HealthBoard,
         providers=providers.Callable(provider_health, settings, models),
-        channels=providers.Callable(initial_health, settings, served),
+        channels=providers.Callable(
+            initial_health,
+            settings,
+            served,
+            providers.Callable(details_of, settings, plugins, foreign_channels),
+        ),
         required=providers.Callable(enabled_in_file, settings),
     )
 
@@ -177,7 +224,7 @@ class Container(containers.DeclarativeContainer):
         waits=board.provided.ledger_waits,
         telemetry=telemetry,
     )
-    tools: providers.Provider[Sequence[Tool]] = providers.Callable(built_in_tools, workspace)
+    tools: providers.Provider[Sequence[Tool]] = providers.Callable(built_in_tools, workspace, blobs)
     toolbox: providers.Provider[Toolbox] = providers.Singleton(
         Toolbox, tools, computer_use=settings.provided.core.computer_use.enabled
     )
@@ -208,7 +255,10 @@ class Container(containers.DeclarativeContainer):
     turn_tools: providers.Provider[TurnTools] = providers.Singleton(
         TurnTools,
         loop=providers.Singleton(
-            AgentLoop, max_iterations=settings.provided.core.agent.max_iterations, telemetry=telemetry
+            AgentLoop,
+            max_iterations=settings.provided.core.agent.max_iterations,
+            telemetry=telemetry,
+            blobs=blobs,
         ),
         toolbox=toolbox,
         models=models,
@@ -225,6 +275,8 @@ class Container(containers.DeclarativeContainer):
         observe=board.provided.provider,
         telemetry=telemetry,
         access=access,
+        take_in=providers.Singleton(TakeIn, inbox=inbox),
+        reply=providers.Singleton(OfferReply, channels=reachable, deliverer=deliverer),
     )
     run_turn: providers.Provider[RunTurn] = providers.Singleton(
         RunTurn,
@@ -235,6 +287,14 @@ class Container(containers.DeclarativeContainer):
         settle=settle,
         clock=clock,
     )
+    preparer: providers.Provider[Preparer] = providers.Singleton(
+        preparer_of,
+        providers.Callable(made_with, settings, blobs=blobs, pictures=pictures, transcriber=transcriber),
+        queue=ledger.provided.media,
+        channels=reachable,
+        clock=clock,
+        telemetry=telemetry,
+    )
     dispatcher: providers.Provider[Dispatcher] = providers.Singleton(
         Dispatcher,
         turns=ledger.provided.turns,
@@ -243,23 +303,29 @@ class Container(containers.DeclarativeContainer):
         clock=clock,
         channels=reachable,
         slots=providers.Callable(_slots, settings, models),
+        preparation=preparer,
     )
     gateway: providers.Provider[Gateway] = providers.Singleton(
         Gateway,
         admissions=ledger.provided.admissions,
         policies=policies,
-        dispatcher=dispatcher,
-        deliverer=deliverer,
+        consequences=providers.Singleton(
+            Consequences,
+            admissions=ledger.provided.admissions,
+            dispatcher=dispatcher,
+            deliverer=deliverer,
+            clock=clock,
+            carries_out=providers.Singleton(
+                CarryOutApprovals,
+                changes=sandbox_changes,
+                desk=desk,
+                admissions=ledger.provided.admissions,
+                buttons=providers.Callable(buttons_of, reachable),
+            ),
+        ),
         board=board,
         clock=clock,
         telemetry=telemetry,
-        outside=providers.Singleton(
-            CarryOutApprovals,
-            changes=sandbox_changes,
-            desk=desk,
-            admissions=ledger.provided.admissions,
-            buttons=providers.Callable(buttons_of, reachable),
-        ),
     )
     ask: providers.Provider[Ask] = providers.Singleton(
         Ask,
@@ -283,6 +349,10 @@ class Container(containers.DeclarativeContainer):
         identity=identity,
         started_at=clock.provided.now.call(),
         ask_operation=ask,
+        uploads=providers.Singleton(
+            KeepUploads, blobs=blobs, limit=providers.Callable(_largest_upload, cli_channel)
+        ),
+        blobs=blobs,
         lanes=lanes,
         dispatcher=dispatcher,
         queue=ledger.provided.queue,
@@ -300,6 +370,7 @@ class Container(containers.DeclarativeContainer):
         board=board,
         clock=clock,
         telemetry=telemetry,
+        preparer=preparer,
         files=providers.Singleton(SweepFiles, blobs=blobs, names=ledger.provided.blob_names, clock=clock),
     )
     metrics: providers.Provider[Metrics] = providers.Singleton(Metrics, reporter=reporter, control=operations)

@@ -4,7 +4,15 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fermix.application.operations.doctor.report import Check, Report, examine
-from fermix.entrypoints.doctor_rows import configured, local_model, places, running
+from fermix.entrypoints.doctor_rows import (
+    configured,
+    local_model,
+    messengers,
+    packages,
+    places,
+    running,
+    transcription,
+)
 from fermix.entrypoints.doctor_rows.situation import Situation, gather
 from fermix.entrypoints.preparation import secrets_of
 from fermix.infrastructure.telemetry.redaction import Redactor
@@ -14,6 +22,7 @@ CHECKS: tuple[Check[Situation], ...] = (
     Check(name="config", look=configured.config),
     Check(name="provider", look=configured.provider),
     Check(name="local model", look=local_model.local_model),
+    Check(name="transcription", look=transcription.transcription),
     Check(name="database", look=running.database),
     Check(name="daemon", look=running.daemon),
     Check(name="disk", look=places.disk),
@@ -22,7 +31,7 @@ CHECKS: tuple[Check[Situation], ...] = (
     Check(name="refused", look=running.refused),
     Check(name="control socket", look=places.control_socket),
 )
-"""A new row is one more line here."""
+"""A new row is one more line here; each channel that somebody set up has one of its own behind them."""
 
 
 def diagnose(home: Path, environ: Mapping[str, str]) -> Report:
@@ -40,4 +49,5 @@ def diagnose(home: Path, environ: Mapping[str, str]) -> Report:
     if situation.loaded is not None:
         for secret in secrets_of(situation.loaded.settings):
             redactor.register(secret)
-    return examine(CHECKS, situation).map_texts(redactor.redact)
+    channels = (*messengers.rows_of(situation), *packages.rows_of(situation))
+    return examine((*CHECKS, *channels), situation).map_texts(redactor.redact)

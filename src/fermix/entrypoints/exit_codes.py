@@ -29,6 +29,7 @@ BY_FAILURE = MappingProxyType(
         "rate_limited": ExitCode.NO_MODEL,
         "context_too_long": ExitCode.FAILURE,
         "image_unsupported": ExitCode.FAILURE,
+        "image_refused": ExitCode.FAILURE,
         "timed_out": ExitCode.TIMED_OUT,
         "unreachable": ExitCode.NO_MODEL,
         "provider_failed": ExitCode.NO_MODEL,

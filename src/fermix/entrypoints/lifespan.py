@@ -12,8 +12,10 @@ from fermix.domain.lane import QueueLimits
 from fermix.entrypoints.channels import open_channels
 from fermix.entrypoints.container import Container
 from fermix.entrypoints.models import ModelBuilder, local_available, local_runtime
+from fermix.entrypoints.plugin_channels import NO_PLUGINS, Plugins
 from fermix.entrypoints.preparation import secrets_of
 from fermix.entrypoints.surroundings import surroundings_of
+from fermix.entrypoints.transcribers import transcriber_of
 from fermix.infrastructure.blobs.store import FolderBlobs
 from fermix.infrastructure.persistence.sqlite.database import open_ledger
 from fermix.infrastructure.providers.configured import open_models
@@ -24,7 +26,6 @@ from fermix.infrastructure.system.home import Home
 from fermix.infrastructure.telemetry.redaction import Redactor
 from fermix.infrastructure.telemetry.traces import TraceFolder, TraceWriter, writing_traces
 from fermix.infrastructure.workspace.folders import FolderWorkspace
-from fermix.infrastructure.workspace.roots import Places
 from fermix.version import __version__
 
 Override = Callable[[Container], None]
@@ -44,6 +45,7 @@ async def open_container(
     environ: Mapping[str, str],
     on_broken: Callable[[], None],
     override: Override = no_override,
+    plugins: Plugins = NO_PLUGINS,
 ) -> AsyncGenerator[tuple[Container, Takeover]]:
     """A complete gateway of one home, owned by this process from here on. Nothing runs yet.
 
@@ -53,12 +55,13 @@ async def open_container(
         environ: the environment; programs that are started get a small part of it.
         on_broken: called once, in the event loop, when the disk failed under a commit.
         override: see `Override`.
+        plugins: the channels of other packages, as they were loaded with the settings.
 
     Raises:
         LedgerError: the ledger cannot be opened or taken over.
     """
     async with AsyncExitStack() as stack:
-        container = Container(settings=settings)
+        container = Container(settings=settings, plugins=plugins)
         container.traces.override(stack.enter_context(_traces(home, settings)))
         queue = settings.core.queue
         ledger = await stack.enter_async_context(
@@ -89,10 +92,12 @@ async def open_container(
         container.models.override(models)
         blobs = FolderBlobs(home.blobs, clock=container.clock(), ids=container.ids())
         container.blobs.override(blobs)
-        container.surroundings.override(surroundings_of(home.path, environ, blobs=blobs))
+        around = surroundings_of(home.path, environ, blobs=blobs)
+        container.surroundings.override(around)
         container.environ.override(environ)
-        container.workspace.override(
-            FolderWorkspace(places=Places(sandbox=container.live_sandbox().stated), clock=container.clock())
+        container.workspace.override(FolderWorkspace(places=container.places(), clock=container.clock()))
+        container.transcriber.override(
+            await stack.enter_async_context(transcriber_of(settings, around=around))
         )
         container.identity.override(
             Identity(
@@ -106,7 +111,8 @@ async def open_container(
         )
         override(container)
         container.check_dependencies()
-        await open_channels(stack, container.remote_channels())
+        foreign = container.foreign_channels().channels.keys()
+        await open_channels(stack, container.remote_channels(), foreign=foreign)
         yield container, takeover
 
 

@@ -12,6 +12,7 @@ from fermix.application.ports.clock import Clock
 from fermix.entrypoints.surroundings import Surroundings
 from fermix.infrastructure.local_socket.place import UnsafeFolder, make_private
 from fermix.infrastructure.settings.model import Settings
+from fermix.infrastructure.system.footprint import without
 
 _log = logging.getLogger("fermix.channels")
 
@@ -25,12 +26,13 @@ def _telegram(settings: Settings, clock: Clock, around: Surroundings) -> Channel
     own = settings.channels.telegram
     if own.bot_token is None:
         return None
-    from fermix.infrastructure.channels.telegram import (  # noqa: PLC0415 - imports its library
-        api,
-        channel,
-        pace,
-        token_lock,
-    )
+    with without("cryptography"):  # for Telegram Passport, which nobody asks of a bot like ours; 7 MiB
+        from fermix.infrastructure.channels.telegram import (  # noqa: PLC0415 - imports its library
+            api,
+            channel,
+            pace,
+            token_lock,
+        )
 
     token, folder = own.bot_token.get_secret_value(), _lock_folder(around)
     # A server of one's own passes on what Telegram refuses; how fast it takes messages it says itself.

@@ -6,7 +6,6 @@ from importlib.util import find_spec
 
 from fermix.application.ports.model import ModelError, ModelProfile
 from fermix.domain.failure import Failure, FailureKind
-from fermix.infrastructure.providers.local.process import Launch, child_environment
 from fermix.infrastructure.providers.local.profile import LocalProfile, default_profile, other_profile
 from fermix.infrastructure.providers.local.runtime import LocalRuntime, open_local_runtime
 from fermix.infrastructure.providers.openai.endpoint import (
@@ -20,6 +19,7 @@ from fermix.infrastructure.settings.choice import ProviderChoice
 from fermix.infrastructure.settings.known_providers import LOCAL
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.providers import ProviderSettings
+from fermix.infrastructure.system.child_python import Launch, child_environment
 from fermix.infrastructure.system.home import Home
 
 

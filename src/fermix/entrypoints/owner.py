@@ -20,8 +20,8 @@ from fermix.application.ports.webhooks import webhooks_of
 from fermix.entrypoints.channels import with_cursors
 from fermix.entrypoints.container import Container
 from fermix.entrypoints.lifespan import Override, no_override, open_container
-from fermix.entrypoints.messengers import WEBHOOK_PATHS
-from fermix.infrastructure.http.app import Endpoints
+from fermix.entrypoints.plugin_channels import webhook_paths
+from fermix.infrastructure.http.app import Endpoints, Places
 from fermix.infrastructure.http.listening import CannotListen, PortTaken
 from fermix.infrastructure.http.server import serve_http
 from fermix.infrastructure.http.token import TokenUnusable, open_token
@@ -80,6 +80,7 @@ async def own(
                 environ=environ,
                 on_broken=broken.set,
                 override=override,
+                plugins=loaded.plugins,
             )
         )
         operations = container.operations()
@@ -156,7 +157,12 @@ async def _serve(
                     metrics=container.metrics().render,
                     clock=container.clock(),
                     webhooks=webhooks,
-                    silent=tuple(WEBHOOK_PATHS.values()),
+                    silent=webhook_paths(container.settings()),
+                    places=Places(
+                        home=str(home.path),
+                        config=str(home.config),
+                        workspace=str(container.settings().workspace),
+                    ),
                 ),
                 bind=web.bind,
                 port=web.port,

@@ -8,10 +8,12 @@ For each adapter write a `ChannelHarness`, then run every check over a fresh one
         await run_check(check, MyHarness(), gaps=MY_GAPS)
 
 What your adapter cannot keep, or its platform cannot be brought to, is declared as `Gap`s; a gap that is none any
-more fails. The suite itself needs no test framework. `docs/channel_adapters.md` leads through it.
+more fails. The suite itself needs no test framework. `docs/adapters.md` leads through it.
 """
 
 from fermix.testing.channel_checks import (
+    buttons,
+    drafts,
     facts,
     failing,
     fetching,
@@ -23,6 +25,7 @@ from fermix.testing.channel_checks import (
     reacting,
     secrecy,
     sending,
+    typing,
 )
 from fermix.testing.channel_checks.check import ChannelCheck
 from fermix.testing.channel_harness import (
@@ -32,8 +35,10 @@ from fermix.testing.channel_harness import (
     Fact,
     FarSide,
     OpenChannel,
+    SeesTyping,
     Shown,
     ShownFile,
+    TapsButtons,
     Trouble,
 )
 from fermix.testing.checks import CannotArrange, Check, Gap, run_check
@@ -52,8 +57,10 @@ __all__ = [
     "Gap",
     "OpenChannel",
     "PromiseBroken",
+    "SeesTyping",
     "Shown",
     "ShownFile",
+    "TapsButtons",
     "Trouble",
     "run_check",
 ]
@@ -66,9 +73,13 @@ CHANNEL_CHECKS: tuple[ChannelCheck, ...] = (
     *files.CHECKS,
     *reacting.CHECKS,
     *fetching.CHECKS,
+    *drafts.CHECKS,
+    *typing.CHECKS,
+    *buttons.CHECKS,
     *failing.CHECKS,
     *leaving.CHECKS,
     *hostile.CHECKS,
     *secrecy.CHECKS,
 )
-"""All checks: life, what messages tell, the way in and out, files, failures, cancellation, odd input, secrets."""
+"""All checks: life, what messages tell, the way in and out, files, drafts, typing, buttons, failures, leaving, odd
+input, secrets."""

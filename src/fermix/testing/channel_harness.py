@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import StrEnum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from fermix.application.ports.channel import Channel, OutgoingPart
 from fermix.domain.blob import BlobRef
@@ -190,6 +190,32 @@ class FarSide(Protocol):
 
     async def settles(self) -> int:
         """How many lines the channel holds open, once those that were given up are closed on both sides."""
+        ...
+
+
+@runtime_checkable
+class SeesTyping(Protocol):
+    """A far side whose people can tell that we are typing. Those whose people cannot lack the method."""
+
+    async def typings(self, count: int) -> int:
+        """Wait until typing was shown so often; how often it was."""
+        ...
+
+
+@runtime_checkable
+class TapsButtons(Protocol):
+    """A far side whose people see buttons under messages. Where the platform has none, these are lacking."""
+
+    async def buttons(self, count: int) -> int:
+        """Wait until so many stand under the messages that are shown, or for a while; how many do."""
+        ...
+
+    def user_taps(self, token: str) -> None:
+        """Somebody taps the button of that token, which they saw under a message."""
+        ...
+
+    async def refusals(self, count: int) -> int:
+        """Wait until so many taps were answered with a refusal that only the tapper sees; how many were."""
         ...
 
 

@@ -1,9 +1,10 @@
 """The random-history experiment: a gateway over a ledger whose process dies at any moment, and what must hold.
 
-A history is people who write to three chats of a polling platform (texts, albums, commands), chats that go on
-under another id, turns with effects of every sort, replies in several parts whose sends and acknowledgements
-get lost, and a process that dies between any two of its doings, or with the whole machine. It ends when
-everything that was begun has ended. The same seed gives the same history over the same ledger.
+A history is people who write to three chats of a polling platform (texts, files, albums, commands that are
+written or said), chats that go on under another id, files that are prepared in several attempts, turns with
+effects of every sort, replies in several parts whose sends and acknowledgements get lost, and a process that dies
+between any two of its doings, or with the whole machine. It ends when everything that was begun has ended. The
+same seed gives the same history over the same ledger.
 """
 
 from random import Random

@@ -8,6 +8,7 @@ from fermix.application.ports.admissions import Admissions
 from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.conversations import Conversations, QueueView
 from fermix.application.ports.delegation import Delegation
+from fermix.application.ports.media_queue import MediaQueue
 from fermix.application.ports.outbox import Outbox
 from fermix.application.ports.ownership import Ownership
 from fermix.application.ports.turns import Turns
@@ -26,6 +27,11 @@ class OpenLedger(Protocol):
     @property
     def turns(self) -> Turns:
         """The middle."""
+        ...
+
+    @property
+    def media(self) -> MediaQueue:
+        """Attachments to be prepared."""
         ...
 
     @property

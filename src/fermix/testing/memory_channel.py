@@ -36,11 +36,11 @@ from fermix.domain.caps import NO_MEDIA
 from fermix.domain.delivery import MediaPart, ReactionPart, choices_of
 from fermix.domain.ids import AccountId, PlatformMessageId
 from fermix.domain.normalise import RawMessage
-from fermix.domain.route import Target
 from fermix.domain.splitting import TextUnit, units
 from fermix.testing.channel_harness import WAIT, Trouble
+from fermix.testing.memory_abilities import MemoryButtons, MemoryDrafts, MemoryTyping
 from fermix.testing.memory_media import MAX_FILE, MEDIA_OUT, REACTIONS, MemoryMedia, SentFiles
-from fermix.testing.memory_posts import Posted, Written
+from fermix.testing.memory_posts import Posted, Posts, Written
 
 AT_ONCE = 100
 """Messages in one poll."""
@@ -57,7 +57,8 @@ class MemoryPlatform:
     Attributes:
         max_text: UTF-16 units of the longest part it takes; `None` for any.
         has_buttons: whether it shows `TextPart.choices` as buttons.
-        posted: every part that people see, in order.
+        posts: what people see; `posted` is every part of it, in order.
+        typed: the chats in which typing was shown, in order.
         reactions: the one of the channel on each message, by its id.
         refused_taps: who was told in private that a tap of theirs does not count.
         tries: how often a part was sent.
@@ -68,7 +69,8 @@ class MemoryPlatform:
     def __init__(self, *, max_text: int | None = None, has_buttons: bool = False) -> None:
         self.max_text = max_text
         self.has_buttons = has_buttons
-        self.posted: list[Posted] = []
+        self.posts = Posts()
+        self.typed: list[str] = []
         self.reactions: dict[str, str] = {}
         self._files = SentFiles()
         self.refused_taps: list[str] = []
@@ -82,6 +84,11 @@ class MemoryPlatform:
         self._refuses = False
         self._away = False
         self._changed = anyio.Event()
+
+    @property
+    def posted(self) -> list[Posted]:
+        """Every part that people see, in order."""
+        return self.posts.shown
 
     def user_writes(
         self,
@@ -133,8 +140,7 @@ class MemoryPlatform:
         Raises:
             ChannelError: it is away, refuses us, or knows no such file.
         """
-        with self._line():
-            self._let_in()
+        with self.call():
             async with aclosing(self._files.pieces(reference)) as pieces:
                 async for piece in pieces:
                     yield piece
@@ -213,9 +219,8 @@ class MemoryPlatform:
             ChannelError: what was arranged, or it is too long.
         """
         self.tries += 1
-        with self._line():
-            await anyio.lowlevel.checkpoint()
-            self._let_in()
+        await anyio.lowlevel.checkpoint()
+        with self.call():
             if self.max_text is not None and units(part.body.text, TextUnit.UTF16) > self.max_text:
                 raise ChannelRejected("the part is too long")
             if not self._troubles:
@@ -250,10 +255,9 @@ class MemoryPlatform:
             self.reactions[part.body.message] = part.body.emoji
             self._change()
             return part.body.message
-        posted = Posted(id=f"out{len(self.posted) + 1}", part=part, content=content)
-        self.posted.append(posted)
+        name = self.posts.add(part, content)
         self._change()
-        return posted.id
+        return name
 
     def _ids(self) -> set[str]:
         return {f"m{message.offset}" for message in self._written} | {posted.id for posted in self.posted}
@@ -267,6 +271,17 @@ class MemoryPlatform:
             raise ChannelUnreachable("nobody is there")
         if self._refuses:
             raise ChannelRejected("the platform does not know us: get a new credential")
+
+    @contextmanager
+    def call(self) -> Generator[None]:
+        """A call to it, while the block lasts.
+
+        Raises:
+            ChannelError: it is away, or refuses us.
+        """
+        with self._line():
+            self._let_in()
+            yield
 
     @contextmanager
     def _line(self) -> Generator[None]:
@@ -328,16 +343,26 @@ class MemoryChannel:
         return MemoryMedia(self._platform)
 
     @property
-    def buttons(self) -> "MemoryButtons | None":
+    def buttons(self) -> MemoryButtons | None:
         """See `ShowsButtons.buttons`."""
         return MemoryButtons(self._platform) if self._platform.has_buttons else None
+
+    @property
+    def drafts(self) -> MemoryDrafts:
+        """See `ShowsDrafts.drafts`."""
+        return MemoryDrafts(self._platform)
+
+    @property
+    def typing(self) -> MemoryTyping:
+        """See `ShowsTyping.typing`."""
+        return MemoryTyping(self._platform)
 
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
         """See `Channel.run`. A cursor is an offset; the platform keeps its own beside it."""
         after = 0 if cursor is None else int(cursor)
         while True:
             polled = await self._platform.poll(after=after)
-            verdicts = await inbox.accept([Offered(message=_raw(message)) for message in polled])
+            verdicts = await inbox.accept([Offered(message=message.as_told()) for message in polled])
             self._platform.refused_taps += [
                 message.user
                 for message, verdict in zip(polled, verdicts, strict=True)
@@ -362,30 +387,6 @@ class MemoryChannel:
         if isinstance(part.body, ReactionPart):
             return Delivered()
         return Delivered(platform_id=PlatformMessageId(answer))
-
-
-class MemoryButtons:
-    """The `Buttons` port over a platform in memory."""
-
-    def __init__(self, platform: MemoryPlatform) -> None:
-        self._platform = platform
-
-    async def close(self, target: Target, token: str) -> None:  # noqa: ARG002  # the port's
-        """See `Buttons.close`."""
-        await anyio.lowlevel.checkpoint()
-        self._platform.close(token)
-
-
-def _raw(message: Written) -> RawMessage:
-    facts = RawMessage(
-        id=f"m{message.offset}",
-        content=message.text,
-        sender=message.name,
-        sender_id=message.user,
-        chat_id=message.chat,
-        reply_target=message.chat,
-    )
-    return {**facts, **message.facts}
 
 
 def _taken(polled: Sequence[Written], verdicts: Sequence[Verdict]) -> int:

@@ -10,6 +10,7 @@ from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.conversations import Conversations, QueueView
 from fermix.application.ports.delegation import Delegation
+from fermix.application.ports.media_queue import MediaQueue
 from fermix.application.ports.outbox import Outbox
 from fermix.application.ports.ownership import Ownership
 from fermix.application.ports.turns import Turns
@@ -17,6 +18,7 @@ from fermix.domain.lane import QueueLimits
 from fermix.testing.memory.admissions import MemoryAdmissions
 from fermix.testing.memory.blob_names import MemoryBlobNames
 from fermix.testing.memory.delegation import MemoryDelegation
+from fermix.testing.memory.media import MemoryMediaQueue
 from fermix.testing.memory.outbox import MemoryOutbox
 from fermix.testing.memory.ownership import MemoryOwnership
 from fermix.testing.memory.process import MemoryDisk, Process
@@ -33,6 +35,7 @@ class MemoryLedger:
         disk: what outlives this process; hand it to the next one.
         admissions: the way in.
         turns: claims, effects, settlement.
+        media: attachments to be prepared.
         delegation: handing work on.
         outbox: the way out.
         ownership: taking the home, recovery, sweeping.
@@ -56,6 +59,7 @@ class MemoryLedger:
         self._process = Process(disk=self.disk, clock=clock, ids=ids)
         self.admissions: Admissions = MemoryAdmissions(process=self._process, limits=self._limits)
         self.turns: Turns = MemoryTurns(process=self._process)
+        self.media: MediaQueue = MemoryMediaQueue(process=self._process)
         self.delegation: Delegation = MemoryDelegation(process=self._process, limits=self._limits)
         self.outbox: Outbox = MemoryOutbox(process=self._process)
         self.ownership: Ownership = MemoryOwnership(process=self._process)

@@ -7,7 +7,8 @@ from typing import Protocol
 
 import anyio.lowlevel
 
-from fermix.application.ports.channel import ChannelRejected, MediaTooLarge
+from fermix.application.ports.channel import ChannelRejected
+from fermix.application.ports.fetching import within
 from fermix.domain.caps import MediaCap
 from fermix.domain.delivery import MediaKind
 from fermix.domain.reactions import SomeReactions
@@ -75,15 +76,6 @@ class MemoryMedia:
         """See `MediaSource.fetch`."""
         async with (
             aclosing(self._platform.hand_out(reference)) as pieces,
-            aclosing(_within(pieces, limit)) as counted,
+            aclosing(within(pieces, limit=limit)) as counted,
         ):
             yield counted
-
-
-async def _within(pieces: AsyncIterator[bytes], limit: int) -> AsyncGenerator[bytes]:
-    taken = 0
-    async for piece in pieces:
-        taken += len(piece)
-        if taken > limit:
-            raise MediaTooLarge(limit=limit)
-        yield piece

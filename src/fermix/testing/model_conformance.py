@@ -13,7 +13,7 @@ more fails. The suite itself needs no test framework.
 
 from fermix.testing.checks import CannotArrange, Check, Gap, run_check
 from fermix.testing.expectations import PromiseBroken
-from fermix.testing.model_checks import answers, failures, leaving
+from fermix.testing.model_checks import answers, failures, leaving, pictures
 from fermix.testing.model_checks.check import ModelCheck
 from fermix.testing.model_harness import RATE_LIMIT_WAIT, Deed, ModelHarness, OpenModel, Provider, Trouble
 
@@ -33,5 +33,10 @@ __all__ = [
     "run_check",
 ]
 
-MODEL_CHECKS: tuple[ModelCheck, ...] = (*answers.CHECKS, *failures.CHECKS, *leaving.CHECKS)
-"""All checks: what an answer is, how it fails, and what happens when nobody waits for it."""
+MODEL_CHECKS: tuple[ModelCheck, ...] = (
+    *answers.CHECKS,
+    *pictures.CHECKS,
+    *failures.CHECKS,
+    *leaving.CHECKS,
+)
+"""All checks: what an answer is, what is seen, how it fails, and what happens when nobody waits for it."""

@@ -1,5 +1,6 @@
 """What the model's suite needs to know of an adapter: how to open it, and how to direct the provider behind it."""
 
+from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
 from datetime import timedelta
 from enum import StrEnum
@@ -25,6 +26,12 @@ class Trouble(StrEnum):
 
     RATE_LIMITED_FOR_LONG = "rate_limited_for_long"
     """Refused, with no wait named."""
+
+    NO_VISION = "no_vision"
+    """Refused because the model sees no pictures; asked for with a request that shows one."""
+
+    PICTURE_REFUSED = "picture_refused"
+    """Refused because of a picture in it; asked for with a request that shows one."""
 
     TOO_LONG = "too_long"
     """The request does not fit the model."""
@@ -85,6 +92,14 @@ class Provider(Protocol):
 
     async def left(self) -> None:
         """Wait until it has seen an asker leave before the end of an answer."""
+        ...
+
+    def shown(self) -> Sequence[bytes]:
+        """The pictures of the newest request, in the order in which the model sees them.
+
+        Raises:
+            CannotArrange: requests cannot be read there.
+        """
         ...
 
     def was_told(self, words: str) -> bool:

@@ -19,7 +19,7 @@ from fermix.domain.capability import Scope
 from fermix.domain.delivery import Part, TextPart
 from fermix.domain.history import AssistantEntry, UserEntry
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, UserId
-from fermix.domain.message import Chat, InboundMessage, Sender
+from fermix.domain.message import Attachment, AttachmentKind, Chat, InboundMessage, Sender
 from fermix.domain.route import route_of, target_of
 from fermix.domain.turn import Outcome
 
@@ -65,16 +65,19 @@ def asking(
     album: str | None = None,
     media: int = 0,
 ) -> Input:
-    """The message as one that asks for a turn; `media` attachments of it must be prepared first."""
+    """The message as one that asks for a turn; `media` files on it must be prepared first."""
+    files = tuple(Attachment(kind=AttachmentKind.FILE, reference=f"file-{i}") for i in range(media))
     return Input(
-        message=message,
+        message=replace(message, attachments=files) if files else message,
         route=route_of(message),
         target=target_of(message),
         trust=trust,
         scope=Scope(trust=trust),
         awaited=awaited,
         album=None if album is None else Album(key=album, debounce=WINDOW),
-        media=tuple(MediaToPrepare(position=i, reference=f"file-{i}") for i in range(media)),
+        media=tuple(
+            MediaToPrepare(position=position, reference=file.reference) for position, file in enumerate(files)
+        ),
     )
 
 

@@ -8,7 +8,7 @@ Without a script it answers `You said: …`. It passes the model's conformance s
 """
 
 from collections import deque
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import assert_never
@@ -33,6 +33,8 @@ _KINDS = {
     Trouble.UNKNOWN_MODEL: FailureKind.UNKNOWN_MODEL,
     Trouble.RATE_LIMITED: FailureKind.RATE_LIMITED,
     Trouble.RATE_LIMITED_FOR_LONG: FailureKind.RATE_LIMITED,
+    Trouble.NO_VISION: FailureKind.IMAGE_UNSUPPORTED,
+    Trouble.PICTURE_REFUSED: FailureKind.IMAGE_REFUSED,
     Trouble.TOO_LONG: FailureKind.CONTEXT_TOO_LONG,
     Trouble.UNREACHABLE: FailureKind.UNREACHABLE,
     Trouble.SILENT: FailureKind.TIMED_OUT,
@@ -83,6 +85,13 @@ class ScriptedProvider:
         await self._left.wait()
         self._left = anyio.Event()
 
+    def shown(self) -> Sequence[bytes]:
+        """See `Provider.shown`."""
+        request = self.sent[-1]
+        said = (entry for entry in request.entries if isinstance(entry, UserEntry))
+        digests = [picture.content.digest for entry in said for picture in entry.pictures]
+        return [request.pictures[digest] for digest in digests if digest in request.pictures]
+
     def was_told(self, words: str) -> bool:
         """See `Provider.was_told`."""
         return any(words in repr(request) for request in self.sent)
@@ -124,13 +133,21 @@ class ScriptedModel:
         """See `Model.profile`."""
         return self._profile
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         """See `Model.complete`. A provider that falls silent is waited for, unless the model is impatient."""
         with self._provider.line(self._as_sent(request)) as deed:
             match deed:
                 case None:
                     return await _say(_echo(request), on_text)
                 case ModelAnswer():
+                    if deed.provider_state is not None and on_thought is not None:
+                        on_thought(deed.provider_state)
                     return await _say(deed, on_text)
                 case Trouble():
                     raise await self._trouble(deed, on_text)

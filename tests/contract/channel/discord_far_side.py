@@ -19,14 +19,20 @@ from fermix.application.commands.registry import COMMANDS
 from fermix.application.ports.admissions import CursorMove
 from fermix.application.ports.blobs import Blobs, ReadsBlobs
 from fermix.application.ports.channel import (
+    Buttons,
     Channel,
     ChannelFeatures,
     Delivered,
+    Drafts,
     FetchesMedia,
     Inbox,
     MediaSource,
     Offered,
     OutgoingPart,
+    ShowsButtons,
+    ShowsDrafts,
+    ShowsTyping,
+    Typing,
     Verdict,
 )
 from fermix.application.ports.clock import Clock
@@ -50,16 +56,18 @@ from fermix.testing.channel_conformance import (
 )
 from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
 from fermix.testing.memory_channel import MemoryPlatform
+from fermix.testing.servers.discord_api.people_side import CHAT, person
+from fermix.testing.servers.discord_api.server import DiscordServer, discord_server
+from fermix.testing.servers.discord_api.world import BOT, GENERAL, GUILD, THREAD
 from tests.contract.channel.memory_far_side import MakeChannel, as_it_is
 from tests.contract.channel.platforms import HastyClock
-from tests.servers.discord_api.people_side import CHAT, person
-from tests.servers.discord_api.server import DiscordServer, discord_server
-from tests.servers.discord_api.world import BOT, GENERAL, GUILD, THREAD
 
 PATIENCE = timedelta(seconds=5)
 THEN = "2026-11-30T12:00:00.000000+00:00"
 _BEN = person("700000000000000077", "ben")
 _SEND = "POST messages"
+_FOR_ONE_ALONE = 64
+"""The flag of an answer that only the one who tapped sees."""
 
 DISCORD_GAPS = (
     Gap(
@@ -68,6 +76,10 @@ DISCORD_GAPS = (
     Gap(check="it_tells_quote", reason="Discord has no quotes of some words"),
     Gap(check="it_tells_album", reason="pictures that belong together come in one message"),
     Gap(check="it_tells_command", reason="a command is picked from Discord's list, which names the bot"),
+    Gap(
+        check="a_wait_for_drafts_keeps_no_reply_from_leaving",
+        reason="a draft is opened as any message, and Discord's wait is for all messages of a chat",
+    ),
     Gap(check="it_tells_others_command", reason="a command of another bot is told to that bot alone"),
 )
 
@@ -181,6 +193,18 @@ class OfHome:
     def media_source(self) -> MediaSource | None:
         return self._inside.media_source if isinstance(self._inside, FetchesMedia) else None
 
+    @property
+    def drafts(self) -> Drafts | None:
+        return self._inside.drafts if isinstance(self._inside, ShowsDrafts) else None
+
+    @property
+    def buttons(self) -> Buttons | None:
+        return self._inside.buttons if isinstance(self._inside, ShowsButtons) else None
+
+    @property
+    def typing(self) -> Typing | None:
+        return self._inside.typing if isinstance(self._inside, ShowsTyping) else None
+
     async def send(self, part: OutgoingPart) -> Delivered:
         return await self._inside.send(part)
 
@@ -195,6 +219,7 @@ class DiscordFarSide:
         self.server = server
         self._home = home
         self._written: list[int] = []
+        self._taps: list[str] = []
         self._next: Trouble | None = None
 
     def user_writes(self, *texts: str) -> None:
@@ -235,6 +260,20 @@ class DiscordFarSide:
             )
             for each in await self.server.until_sent(count)
         ]
+
+    async def typings(self, count: int) -> int:
+        return len(self.server.typing)
+
+    async def buttons(self, count: int) -> int:
+        return sum(len(each.buttons) for each in await self.server.until_sent(1))
+
+    def user_taps(self, token: str) -> None:
+        (asked,) = (each for each in self.server.sent(1) if each.buttons)
+        self._taps.append(self.server.user_taps(asked.id, f"confirm:{token}", chat=asked.chat))
+
+    async def refusals(self, count: int) -> int:
+        answers = [await self.server.until(partial(self.server.answer, tap)) for tap in self._taps[:count]]
+        return sum(bool(answer.get("data", {}).get("flags", 0) & _FOR_ONE_ALONE) for answer in answers)
 
     @property
     def tries(self) -> int:

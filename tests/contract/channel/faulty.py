@@ -8,15 +8,21 @@ from typing_extensions import override
 
 from fermix.application.ports.admissions import CursorMove
 from fermix.application.ports.channel import (
+    Buttons,
     Channel,
     ChannelError,
     ChannelFeatures,
     Delivered,
+    Drafts,
     FetchesMedia,
     Inbox,
     MediaSource,
     Offered,
     OutgoingPart,
+    ShowsButtons,
+    ShowsDrafts,
+    ShowsTyping,
+    Typing,
     Verdict,
 )
 from fermix.domain.delivery import TextPart
@@ -45,6 +51,18 @@ class Faulty:
     def media_source(self) -> MediaSource | None:
         return self.inside.media_source if isinstance(self.inside, FetchesMedia) else None
 
+    @property
+    def drafts(self) -> Drafts | None:
+        return self.inside.drafts if isinstance(self.inside, ShowsDrafts) else None
+
+    @property
+    def buttons(self) -> Buttons | None:
+        return self.inside.buttons if isinstance(self.inside, ShowsButtons) else None
+
+    @property
+    def typing(self) -> Typing | None:
+        return self.inside.typing if isinstance(self.inside, ShowsTyping) else None
+
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
         await self.inside.run(inbox, cursor=cursor)
 
@@ -52,7 +70,7 @@ class Faulty:
         return await self.inside.send(part)
 
 
-Accept: TypeAlias = Callable[[Sequence[Offered]], Awaitable[tuple[Verdict, ...]]]
+Accept: TypeAlias = Callable[[Sequence[Offered], CursorMove | None], Awaitable[tuple[Verdict, ...]]]
 
 
 class Between:
@@ -65,7 +83,7 @@ class Between:
     async def accept(
         self, offered: Sequence[Offered], *, cursor: CursorMove | None = None
     ) -> tuple[Verdict, ...]:
-        return await self._accept(offered)
+        return await self._accept(offered, cursor)
 
     async def moved(self, *, old: ChatId, new: ChatId) -> Verdict:
         return await self._inbox.moved(old=old, new=new)
@@ -83,11 +101,11 @@ def offers(change: Callable[[Raw], Raw]) -> MakeChannel:
     class Offers(Faulty):
         @override
         async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
-            async def accept(offered: Sequence[Offered]) -> tuple[Verdict, ...]:
+            async def accept(offered: Sequence[Offered], move: CursorMove | None) -> tuple[Verdict, ...]:
                 changed = [
                     replace(each, message=cast("RawMessage", change(dict(each.message)))) for each in offered
                 ]
-                return await inbox.accept(changed)
+                return await inbox.accept(changed, cursor=move)
 
             await super().run(Between(inbox, accept), cursor=cursor)
 
@@ -105,8 +123,8 @@ def answers(change: Callable[[tuple[Verdict, ...]], tuple[Verdict, ...]]) -> Mak
     class Answers(Faulty):
         @override
         async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
-            async def accept(offered: Sequence[Offered]) -> tuple[Verdict, ...]:
-                return change(await inbox.accept(offered))
+            async def accept(offered: Sequence[Offered], move: CursorMove | None) -> tuple[Verdict, ...]:
+                return change(await inbox.accept(offered, cursor=move))
 
             await super().run(Between(inbox, accept), cursor=cursor)
 
@@ -128,7 +146,7 @@ def sends_text(change: Callable[[str], str]) -> MakeChannel:
     """A saboteur that sends another text."""
     return sends(
         lambda part: (
-            replace(part, body=TextPart(text=change(part.body.text)))
+            replace(part, body=replace(part.body, text=change(part.body.text)))
             if isinstance(part.body, TextPart)
             else part
         )

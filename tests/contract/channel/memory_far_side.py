@@ -11,7 +11,7 @@ import anyio.lowlevel
 from fermix.application.ports.channel import Channel, OutgoingPart
 from fermix.application.ports.clock import Clock
 from fermix.domain.blob import BlobRef
-from fermix.domain.delivery import MediaPart, Part, TextPart
+from fermix.domain.delivery import MediaPart, Part, TextPart, choices_of
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, ThreadId
 from fermix.domain.message import Attachment, AttachmentKind, Mention, Reference, ReferenceKind
 from fermix.domain.normalise import RawMessage
@@ -139,6 +139,27 @@ class MemoryFarSide:
     async def reactions(self, count: int) -> Sequence[str]:
         return await self._platform.reacted(count)
 
+    async def typings(self, count: int) -> int:
+        await anyio.lowlevel.checkpoint()
+        return len(self._platform.typed)
+
+    async def buttons(self, count: int) -> int:
+        await anyio.lowlevel.checkpoint()
+        return sum(len(self._platform.buttons(each)) for each in self._platform.posted)
+
+    def user_taps(self, token: str) -> None:
+        (under,) = (
+            each
+            for each in self._platform.posted
+            if token in {choice.token for choice in choices_of(each.part.body)}
+        )
+        self._platform.user_taps(under)
+
+    async def refusals(self, count: int) -> int:
+        while len(self._platform.refused_taps) < count:
+            await anyio.lowlevel.checkpoint()
+        return len(self._platform.refused_taps)
+
     @property
     def tries(self) -> int:
         return self._platform.tries
@@ -186,7 +207,7 @@ class OpenMemory:
     credential = CREDENTIAL
 
     def __init__(self, make: MakeChannel, clock: Clock) -> None:
-        self.platform = MemoryPlatform(max_text=MAX_TEXT)
+        self.platform = MemoryPlatform(max_text=MAX_TEXT, has_buttons=True)
         self.far_side = MemoryFarSide(self.platform)
         self._make = make
         self._clock = clock

@@ -8,6 +8,7 @@ from typing import ClassVar
 import anyio
 from typing_extensions import override
 
+from fermix.application.ports.admissions import CursorMove
 from fermix.application.ports.channel import (
     Channel,
     ChannelError,
@@ -121,9 +122,9 @@ class StaysAway(Faulty):
 class SortsByText(Faulty):
     @override
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
-        async def accept(offered: Sequence[Offered]) -> tuple[Verdict, ...]:
+        async def accept(offered: Sequence[Offered], move: CursorMove | None) -> tuple[Verdict, ...]:
             order = sorted(range(len(offered)), key=lambda at: str(offered[at].message.get("content")))
-            verdicts = await inbox.accept([offered[at] for at in order])
+            verdicts = await inbox.accept([offered[at] for at in order], cursor=move)
             return tuple(verdict for _, verdict in sorted(zip(order, verdicts, strict=True)))
 
         await super().run(Between(inbox, accept), cursor=cursor)
@@ -132,9 +133,9 @@ class SortsByText(Faulty):
 class AcknowledgesBefore(Faulty):
     @override
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
-        async def accept(offered: Sequence[Offered]) -> tuple[Verdict, ...]:
+        async def accept(offered: Sequence[Offered], move: CursorMove | None) -> tuple[Verdict, ...]:
             try:
-                return await inbox.accept(offered)
+                return await inbox.accept(offered, cursor=move)
             except anyio.get_cancelled_exc_class():
                 self.platform.acknowledge(self.platform.acknowledged + len(offered))
                 raise
@@ -154,9 +155,11 @@ class EndsQuietly(Faulty):
 class DropsGarbage(Faulty):
     @override
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
-        async def accept(offered: Sequence[Offered]) -> tuple[Verdict, ...]:
+        async def accept(offered: Sequence[Offered], move: CursorMove | None) -> tuple[Verdict, ...]:
             kept = [at for at, each in enumerate(offered) if is_readable(each)]
-            verdicts = dict(zip(kept, await inbox.accept([offered[at] for at in kept]), strict=True))
+            verdicts = dict(
+                zip(kept, await inbox.accept([offered[at] for at in kept], cursor=move), strict=True)
+            )
             return tuple(verdicts.get(at, Verdict.DROPPED) for at in range(len(offered)))
 
         await super().run(Between(inbox, accept), cursor=cursor)
@@ -170,10 +173,10 @@ def is_readable(offered: Offered) -> bool:
 class StopsAtGarbage(Faulty):
     @override
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
-        async def accept(offered: Sequence[Offered]) -> tuple[Verdict, ...]:
+        async def accept(offered: Sequence[Offered], move: CursorMove | None) -> tuple[Verdict, ...]:
             if not all(isinstance(each.message.get("content"), str) for each in offered):
                 raise ChannelUnreachable("an update that cannot be read")
-            return await inbox.accept(offered)
+            return await inbox.accept(offered, cursor=move)
 
         await super().run(Between(inbox, accept), cursor=cursor)
 
@@ -182,9 +185,9 @@ def logs_of(words: Callable[[Sequence[Offered]], str]) -> MakeChannel:
     class Logs(Faulty):
         @override
         async def run(self, inbox: Inbox, *, cursor: str | None) -> None:
-            async def accept(offered: Sequence[Offered]) -> tuple[Verdict, ...]:
+            async def accept(offered: Sequence[Offered], move: CursorMove | None) -> tuple[Verdict, ...]:
                 _log.debug("channel.heard", extra={"what": words(offered)})
-                return await inbox.accept(offered)
+                return await inbox.accept(offered, cursor=move)
 
             await super().run(Between(inbox, accept), cursor=cursor)
 
@@ -235,6 +238,8 @@ def without_sizes(raw: Raw) -> Raw:
 
 _numbers = itertools.count()
 
+_KEPT = frozenset({Verdict.ACCEPTED, Verdict.DROPPED})
+
 SABOTEURS_IN: tuple[tuple[str, MakeChannel], ...] = (
     ("it_listens_until_it_is_cancelled", EndsWhenNothingWaits),
     ("listening_again_goes_on_behind_what_was_taken", DropsWhatWaited),
@@ -274,15 +279,15 @@ SABOTEURS_IN: tuple[tuple[str, MakeChannel], ...] = (
     ("it_acknowledges_after_the_inbox_and_not_before", AcknowledgesBefore),
     (
         "what_was_not_taken_is_offered_again",
-        answers(lambda all_: all_ if len(all_) > 1 else (Verdict.ACCEPTED,)),
+        answers(lambda all_: all_ if len(all_) > 1 or Verdict.DROPPED in all_ else (Verdict.ACCEPTED,)),
     ),
     ("nothing_beside_a_message_that_was_not_taken_is_lost", answers(only_taken_last)),
     (
         "what_needs_no_turn_is_acknowledged",
-        answers(lambda all_: tuple(v if v is Verdict.ACCEPTED else Verdict.UNAVAILABLE for v in all_)),
+        answers(lambda all_: tuple(v if v in _KEPT else Verdict.UNAVAILABLE for v in all_)),
     ),
     ("a_message_keeps_its_key", offers(lambda raw: {**raw, "key": f"k{next(_numbers)}"})),
-    ("a_message_keeps_its_key", offers(lambda raw: {**raw, "key": "k"})),
+    ("a_message_keeps_its_key", offers(lambda raw: raw if raw.get("tap") else {**raw, "key": "k"})),
     ("listening_can_be_cancelled_at_every_await", EndsQuietly),
     (
         "odd_words_come_in",

@@ -213,6 +213,10 @@ SABOTEURS_OUT: tuple[tuple[str, MakeChannel], ...] = (
     ),
     ("a_sent_part_is_known_by_its_id", HasNoNumbers),
     ("the_longest_part_is_shown_whole", claims(lambda own: replace(own, max_text=MAX_TEXT + 1))),
+    (
+        "a_repeat_under_its_old_nonce_is_shown_once_where_that_is_said",
+        claims(lambda own: replace(own, nonce_kept_for=timedelta(minutes=2))),
+    ),
     ("length_is_counted_as_it_says", claims(lambda own: replace(own, text_unit=TextUnit.CODE_POINTS))),
     ("what_is_too_long_is_refused", sends_text(lambda text: text[:MAX_TEXT])),
     ("one_more_character_is_too_long", sends_text(cut_where_letters_were_counted)),

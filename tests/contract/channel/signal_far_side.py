@@ -34,17 +34,10 @@ from fermix.testing.channel_conformance import (
 )
 from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
 from fermix.testing.memory_channel import MemoryPlatform
+from fermix.testing.servers.signal_cli.records import ACCOUNT, OLGA, Fault, Sent, uuid_of
+from fermix.testing.servers.signal_cli.server import SignalServer, signal_server
 from tests.contract.channel.memory_far_side import MakeChannel, as_it_is
 from tests.contract.channel.platforms import HastyClock
-from tests.servers.signal_cli.server import (
-    ACCOUNT,
-    OLGA,
-    Fault,
-    Sent,
-    SignalServer,
-    signal_server,
-    uuid_of,
-)
 
 BEN = "+15552002"
 GROUP = "R3JvdXBHcm91cEdyb3VwR3JvdXBHcm91cEdyb3VwMTI="
@@ -218,6 +211,9 @@ class SignalFarSide:
         put = [each.params for each in self.server.sent_as("sendReaction")]
         standing = {(each["targetAuthor"], each["targetTimestamp"]): each["emoji"] for each in put}
         return list(standing.values())
+
+    async def typings(self, count: int) -> int:
+        return len(await self.server.comes_to(lambda: self.server.sent_as("sendTyping")))
 
     @property
     def tries(self) -> int:

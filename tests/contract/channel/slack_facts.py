@@ -7,7 +7,7 @@ from typing import Any
 from fermix.domain.ids import PlatformMessageId
 from fermix.domain.message import Attachment, AttachmentKind, Mention, Reference, ReferenceKind
 from fermix.testing.channel_conformance import PRIVATE, Fact
-from tests.servers.slack_api.server import BOT, SlackServer
+from fermix.testing.servers.slack_api.server import BOT, SlackServer
 
 OLGA = "U0OWN"
 BEN = "U0BEN"

@@ -22,10 +22,10 @@ from fermix.testing.channel_conformance import PRIVATE, WAIT, Fact, Shown, Shown
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
 from fermix.testing.memory_channel import MemoryPlatform
+from fermix.testing.servers.telegram_api.records import ShownFile as ShownByServer
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.contract.channel.memory_far_side import MakeChannel, as_it_is
 from tests.contract.channel.platforms import HastyClock
-from tests.servers.telegram_api.records import ShownFile as ShownByServer
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 OLGA = 1001
 BEN = 2002
@@ -143,6 +143,9 @@ class TelegramFarSide:
     async def reactions(self, count: int) -> Sequence[str]:
         return await self.server.reactions(count)
 
+    async def typings(self, count: int) -> int:
+        return len(await self.server.until_called("sendChatAction", count))
+
     @property
     def tries(self) -> int:
         return len(self.server.called("sendMessage"))
@@ -169,6 +172,17 @@ class TelegramFarSide:
                 self.server.fault("sendMessage", hang=float("inf"))
             case None:
                 pass
+
+    async def buttons(self, count: int) -> int:
+        return sum(len(self.server.buttons(one.chat, one.message_id)) for one in self.server.sent())
+
+    def user_taps(self, token: str) -> None:
+        asked = self.server.sent()[0]
+        self.server.user_taps(asked.chat, asked.message_id)
+
+    async def refusals(self, count: int) -> int:
+        answered = await self.server.until_called("answerCallbackQuery", count)
+        return sum(bool(call.parameters.get("show_alert")) for call in answered)
 
     async def stalled(self) -> None:
         await self.server.until_met()

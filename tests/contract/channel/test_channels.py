@@ -4,13 +4,16 @@ import anyio
 import pytest
 
 from fermix.testing.channel_conformance import CHANNEL_CHECKS, ChannelCheck, run_check
-from tests.contract.channel.platforms import CLI_GAPS, CliHarness, MemoryHarness
+from tests.contract.channel.platforms import MemoryHarness
 
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.requirement(
+        "channel.kill_between_handler_and_commit",
         "deliver.only_the_outbox_sends_again",
+        "deliver.unmarked_repeats",
         "media.byte_caps_on_the_stream",
+        "media.references_per_platform",
         "outbound_media.caps",
     ),
 ]
@@ -21,12 +24,6 @@ EACH = pytest.mark.parametrize("check", CHANNEL_CHECKS, ids=lambda check: check.
 async def test_the_channel_in_memory_keeps_its_promise(check: ChannelCheck) -> None:
     with anyio.fail_after(20):
         await run_check(check, MemoryHarness())
-
-
-@EACH
-async def test_the_local_channel_keeps_its_promise(check: ChannelCheck) -> None:
-    with anyio.fail_after(20):
-        await run_check(check, CliHarness(), gaps=CLI_GAPS)
 
 
 def test_the_mark_is_that_of_the_checks() -> None:

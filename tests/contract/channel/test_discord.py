@@ -6,7 +6,14 @@ import pytest
 from fermix.testing.channel_conformance import CHANNEL_CHECKS, ChannelCheck, run_check
 from tests.contract.channel.discord_far_side import DISCORD_GAPS, DiscordHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.requirement("deliver.only_the_outbox_sends_again")]
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.requirement(
+        "channel.kill_between_handler_and_commit",
+        "deliver.only_the_outbox_sends_again",
+        "deliver.unmarked_repeats",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -8,13 +8,15 @@ import pytest
 from fermix.testing.channel_conformance import CHANNEL_CHECKS, PromiseBroken
 from tests.contract.channel.memory_far_side import MakeChannel
 from tests.contract.channel.platforms import MemoryHarness
+from tests.contract.channel.saboteurs_buttons import SABOTEURS_BUTTONS
 from tests.contract.channel.saboteurs_in import SABOTEURS_IN
+from tests.contract.channel.saboteurs_live import SABOTEURS_LIVE
 from tests.contract.channel.saboteurs_media import SABOTEURS_MEDIA
 from tests.contract.channel.saboteurs_out import SABOTEURS_OUT
 
 pytestmark = pytest.mark.anyio
 
-SABOTEURS = (*SABOTEURS_IN, *SABOTEURS_OUT, *SABOTEURS_MEDIA)
+SABOTEURS = (*SABOTEURS_IN, *SABOTEURS_OUT, *SABOTEURS_MEDIA, *SABOTEURS_LIVE, *SABOTEURS_BUTTONS)
 
 
 @pytest.fixture(scope="module")

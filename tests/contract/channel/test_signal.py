@@ -6,7 +6,10 @@ import pytest
 from fermix.testing.channel_conformance import CHANNEL_CHECKS, ChannelCheck, run_check
 from tests.contract.channel.signal_far_side import SIGNAL_GAPS, SignalHarness
 
-pytestmark = [pytest.mark.anyio, pytest.mark.requirement("deliver.only_the_outbox_sends_again")]
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.requirement("channel.kill_between_handler_and_commit", "deliver.only_the_outbox_sends_again"),
+]
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,9 @@ from tests.contract.channel.telegram_far_side import TelegramHarness
 pytestmark = [
     pytest.mark.anyio,
     pytest.mark.requirement(
+        "channel.kill_between_handler_and_commit",
         "deliver.only_the_outbox_sends_again",
+        "deliver.unmarked_repeats",
         "media.byte_caps_on_the_stream",
         "outbound_media.caps",
     ),

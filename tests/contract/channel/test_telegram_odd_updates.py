@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from fermix.domain.message import InboundMessage
 from fermix.testing.channel_checks.check import DirectedInbox, listening, normalised
+from fermix.testing.servers.telegram_api.server import telegram_server
 from tests.contract.channel.platforms import HastyClock
 from tests.contract.channel.telegram_far_side import FORUM, telegram
-from tests.servers.telegram_api.server import telegram_server
 
 Path: TypeAlias = tuple[str | int, ...]
 

@@ -1,7 +1,7 @@
 """WhatsApp as the suite directs it: the whole adapter over the fake Cloud API, called as Meta calls it."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from itertools import count
 from typing import Any
@@ -20,11 +20,20 @@ from fermix.domain.route import Target
 from fermix.infrastructure.channels.whatsapp.channel import WhatsAppChannel
 from fermix.infrastructure.channels.whatsapp.graph import Graph, GraphPlace
 from fermix.infrastructure.channels.whatsapp.webhook import Proofs
-from fermix.testing.channel_conformance import PRIVATE, WAIT, CannotArrange, Fact, Shown, ShownFile, Trouble
+from fermix.testing.channel_conformance import (
+    PRIVATE,
+    WAIT,
+    CannotArrange,
+    Fact,
+    Gap,
+    Shown,
+    ShownFile,
+    Trouble,
+)
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
-from tests.contract.channel.platforms import HastyClock
-from tests.servers.whatsapp_api.server import (
+from fermix.testing.memory_channel import MemoryPlatform
+from fermix.testing.servers.whatsapp_api.server import (
     ACCESS_TOKEN,
     APP_SECRET,
     DISPLAY_NUMBER,
@@ -37,7 +46,9 @@ from tests.servers.whatsapp_api.server import (
     signed,
     whatsapp_server,
 )
-from tests.servers.whatsapp_api.world import Sent
+from fermix.testing.servers.whatsapp_api.world import Sent
+from tests.contract.channel.memory_far_side import MakeChannel, as_it_is
+from tests.contract.channel.platforms import HastyClock
 
 OLGA = "15551230001"
 BEN = "15551230002"
@@ -46,6 +57,16 @@ THEN = 1_790_000_000
 PATIENCE = timedelta(seconds=5)
 _ACKNOWLEDGED_WITHIN = 0.3
 _PAUSE = 0.01
+
+WHATSAPP_GAPS = (
+    Gap(check="it_tells_bot", reason="nobody on WhatsApp is marked as a bot"),
+    Gap(check="it_tells_group", reason="a message of a group does not say what the group is called"),
+    Gap(check="it_tells_thread", reason="WhatsApp has no threads"),
+    Gap(check="it_tells_quote", reason="a whole message is quoted, and only its id is told"),
+    Gap(check="it_tells_command", reason="commands name no bot on WhatsApp"),
+    Gap(check="it_tells_others_command", reason="commands name no bot on WhatsApp"),
+    Gap(check="a_part_goes_to_its_thread", reason="WhatsApp has no threads"),
+)
 
 _PAPER = {"id": "900900", "mime_type": "application/pdf", "filename": "plan.pdf", "caption": "the plan"}
 _PICTURE = {"id": "900901", "mime_type": "image/jpeg"}
@@ -208,6 +229,9 @@ class WhatsAppFarSide:
     async def reactions(self, count: int) -> Sequence[str]:
         return await self.server.until_reacted(count)
 
+    async def typings(self, count: int) -> int:
+        return len(self.server.world.notices)
+
     @property
     def tries(self) -> int:
         return self.server.called("/messages")
@@ -249,7 +273,9 @@ class WhatsAppFarSide:
         self.server.comes_back()
 
     async def settles(self) -> int:
-        return await self.server.until_connections(1, seconds=1)
+        with suppress(AssertionError):
+            await self.server.until_connections(1, seconds=1)
+        return self.server.connections
 
 
 _Told = tuple[dict[str, Any], Mapping[str, object]]
@@ -341,21 +367,17 @@ class OpenWhatsApp:
         server: WhatsAppServer,
         clock: StoppedClock,
         blobs: Blobs,
-        channel: WhatsAppChannel,
-        following: WhatsAppChannel,
+        ways: tuple[WhatsAppChannel, WhatsAppChannel],
+        make: MakeChannel,
     ) -> None:
-        self.meta = Meta(channel, following)
+        self.meta = Meta(*ways)
         self.credential = ACCESS_TOKEN
         self._far_side = WhatsAppFarSide(server, self.meta)
         self._blobs = blobs
-        self._channel = channel
         self._clock = clock
-        self._following = following
+        platform = MemoryPlatform()
+        self.channel, self._following = (make(each, platform) for each in ways)
         self._numbers = count()
-
-    @property
-    def channel(self) -> Channel:
-        return self._channel
 
     @property
     def far_side(self) -> WhatsAppFarSide:
@@ -388,9 +410,13 @@ class OpenWhatsApp:
 class WhatsAppHarness:
     """A `ChannelHarness` over WhatsApp."""
 
+    def __init__(self, make: MakeChannel = as_it_is, *, patience: timedelta = PATIENCE) -> None:
+        self._make = make
+        self._patience = patience
+
     @property
     def patience(self) -> timedelta:
-        return PATIENCE
+        return self._patience
 
     @asynccontextmanager
     async def open(self) -> AsyncGenerator[OpenWhatsApp]:
@@ -402,7 +428,7 @@ class WhatsAppHarness:
                 whatsapp(server, clock, blobs) as following,
                 anyio.create_task_group() as tasks,
             ):
-                opened = OpenWhatsApp(server, clock, blobs, channel, following)
+                opened = OpenWhatsApp(server, clock, blobs, (channel, following), self._make)
                 tasks.start_soon(opened.meta.run)
                 yield opened
                 tasks.cancel_scope.cancel()

@@ -80,6 +80,8 @@ async def test_every_history_keeps_every_promise(
         ("hides_repeats", Promise.REPEATS_MARKED),
         ("overtakes_albums", Promise.ORDER_KEPT),
         ("leaves_chats_behind", Promise.ONE_ACTIVE_TURN),
+        ("starts_unprepared", Promise.MEDIA_READY),
+        ("tries_for_ever", Promise.PREPARED_ONCE),
     ],
     ids=SABOTEURS,
 )

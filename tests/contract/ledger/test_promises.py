@@ -7,23 +7,29 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fermix.application.ports.admissions import WindowOpened
 from fermix.domain import wording
 from fermix.domain.delivery import REPEAT_MARK
 from fermix.domain.history import AssistantEntry, HistoryEntry, UserEntry
 from fermix.domain.ids import ChatId, Generation, PartId, TurnId
+from fermix.domain.incoming_media import MediaResult, Transcribed
 from fermix.domain.recovery import Repeat
 from fermix.domain.turn import Outcome, TurnState
 from fermix.testing.histories import History, Promise, check
 from fermix.testing.history.events import (
     Acted,
+    Begun,
     Claimed,
     Died,
     Drafted,
     Event,
     Fate,
     GivenUp,
+    Heard,
     Label,
     Left,
+    Made,
+    Prepared,
     Retried,
     Said,
     Shown,
@@ -37,11 +43,40 @@ def said(index: int) -> Said:
     return Said(index=index, key=f"m{index}", chat=CHAT, address=CHAT)
 
 
-def claimed(turn: int, *indexes: int, generation: int | None = None, drafts: tuple[str, ...] = ()) -> Claimed:
-    keys = tuple(f"m{index}" for index in indexes)
+def claimed(
+    turn: int,
+    *indexes: int,
+    generation: int | None = None,
+    drafts: tuple[str, ...] = (),
+    media: tuple[MediaResult, ...] = (),
+) -> Claimed:
     return Claimed(
-        turn=TurnId(turn), generation=Generation(generation or turn), chat=CHAT, keys=keys, drafts=drafts
+        turn=TurnId(turn),
+        generation=Generation(generation or turn),
+        chat=CHAT,
+        keys=tuple(f"m{index}" for index in indexes),
+        media=(media,) * len(indexes),
+        drafts=drafts,
     )
+
+
+WORDS = Transcribed(text="words")
+
+
+def file_sent(index: int) -> Said:
+    return replace(said(index), media=1)
+
+
+def begun(index: int) -> Begun:
+    return Begun(key=f"m{index}", position=0)
+
+
+def made(index: int, result: MediaResult = WORDS) -> Made:
+    return Made(key=f"m{index}", position=0, result=result)
+
+
+def prepared(index: int) -> Prepared:
+    return Prepared(key=f"m{index}", position=0)
 
 
 def left(turn: int) -> Left:
@@ -207,6 +242,18 @@ FAULTS: list[tuple[str, Promise, History]] = [
         Promise.DRAFTS_ADOPTED,
         with_more(Drafted(turn=TurnId(3), draft="d"), claimed(3, 1)),
     ),
+    ("a turn without its file", Promise.MEDIA_READY, with_more(file_sent(2), claimed(3, 2))),
+    (
+        "a turn with what its file never became",
+        Promise.MEDIA_READY,
+        with_more(file_sent(2), made(2), claimed(3, 2, media=(Transcribed(text="other words"),))),
+    ),
+    (
+        "a file prepared twice",
+        Promise.PREPARED_ONCE,
+        with_more(file_sent(2), begun(2), made(2), prepared(2), Died(power_cut=False), begun(2)),
+    ),
+    ("a file tried too often", Promise.PREPARED_ONCE, with_more(file_sent(2), *[begun(2)] * 4)),
 ]
 
 
@@ -238,6 +285,10 @@ KNOWN: list[tuple[str, History]] = [
     ("paused and discarded", ended(Outcome.INTERRUPTED, shown(1, None, wording.PAUSED))),
     ("stopped", ended(Outcome.INTERRUPTED, shown(1, None, stopped(running=(1,))))),
     ("cancelled", waited(shown(1, None, stopped(waiting=(1,))))),
+    (
+        "said as a command",
+        waited(Heard(turn=TurnId(1), key="m0#spoken"), shown(1, None, f"m0#spoken: {WindowOpened.__name__}")),
+    ),
 ]
 
 
@@ -254,6 +305,7 @@ def test_an_ending_nobody_was_told_is_found(outcome: Outcome) -> None:
 def test_a_message_cancelled_without_a_stop_is_found() -> None:
     assert broken(waited()) == {Promise.ONE_ENDING}
     assert broken(waited(shown(1, None, stopped(waiting=(2,))))) == {Promise.ONE_ENDING}
+    assert broken(waited(Heard(turn=TurnId(1), key="m0#spoken"))) == {Promise.ONE_ENDING}
 
 
 def test_a_refused_sender_who_is_told_something_is_found() -> None:
@@ -262,6 +314,12 @@ def test_a_refused_sender_who_is_told_something_is_found() -> None:
 
 def test_what_the_owner_has_run_again_may_act_again() -> None:
     assert Promise.EFFECTS_ONCE not in broken(with_more(Retried(), claimed(2, 1, generation=3), acted(2, 3)))
+
+
+def test_a_power_cut_and_an_owner_may_have_a_file_prepared_again() -> None:
+    done: list[Event] = [file_sent(2), *[begun(2)] * 3, made(2), prepared(2)]
+    for why in (Died(power_cut=True), Retried()):
+        assert Promise.PREPARED_ONCE not in broken(with_more(*done, why, *[begun(2)] * 3))
 
 
 def test_a_power_cut_may_take_a_draft_with_it() -> None:

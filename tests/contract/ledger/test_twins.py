@@ -28,10 +28,12 @@ from fermix.application.ports.admissions import (
     StopEverything,
 )
 from fermix.application.ports.ledger_errors import LedgerError, OwnerLost, StaleTurn
+from fermix.application.ports.media_queue import MediaPlace
 from fermix.application.ports.outbox import DueParts, NotDelivered, PartEnd, SendingPart, Sent
 from fermix.application.ports.ownership import PausedTurn, Recovered, Retention
 from fermix.application.ports.turns import ClaimedTurn, Claims, EffectIntent, PreparedMedia, Settlement
 from fermix.domain.authorization import Trust
+from fermix.domain.blob import BlobRef
 from fermix.domain.capability import OnlyNames
 from fermix.domain.delivery import RetryAt, TextPart
 from fermix.domain.history import AssistantEntry
@@ -45,7 +47,10 @@ from fermix.domain.ids import (
     PlatformMessageId,
     TurnId,
 )
+from fermix.domain.incoming_media import FileKept, MediaFailed, MediaProblem, PictureReady, Transcribed
 from fermix.domain.lane import QueueLimits
+from fermix.domain.message import AttachmentKind
+from fermix.domain.picture import Picture
 from fermix.domain.recovery import Repeat
 from fermix.domain.route import ChatMove
 from fermix.domain.sub_work import SubWork
@@ -61,6 +66,9 @@ LIVES = 25
 CALLS = 120
 LIMITS = QueueLimits(per_conversation=6, total=14)
 SECOND = timedelta(seconds=1)
+PICTURE = Picture(
+    content=BlobRef(digest="cd" * 32, size_bytes=9), mime_type="image/png", width=640, height=480
+)
 
 Call: TypeAlias = Callable[[OpenLedger], Awaitable[object]]
 
@@ -141,7 +149,11 @@ def an_item(known: Known) -> Admission:
     kind = chance.random()
     if kind < 0.2:
         command: Command = commanding(message, chance.choice(works))
-        return replace(command, reply=lambda effect: [TextPart(text=repr(effect))] * len_of(effect))
+        return replace(
+            command,
+            reply=lambda effect: [TextPart(text=repr(effect))] * len_of(effect),
+            instead_of=known.turn() if chance.random() < 0.2 else None,
+        )
     if kind < 0.25:
         return overheard(message)
     return asking(
@@ -195,14 +207,32 @@ def claiming(known: Known) -> Call:
 def preparing(known: Known) -> Call:
     row = MessageRow(known.chance.randint(1, len(known.rows) + 1))
     position = known.chance.randint(0, 1)
-    media = known.chance.choice(
+    result = known.chance.choice(
         (
-            PreparedMedia(position=position, blob="blob"),
-            PreparedMedia(position=position, transcript="words"),
-            PreparedMedia(position=position, error="gone"),
+            FileKept(content=BlobRef(digest="ab" * 32, size_bytes=7), mime_type="application/pdf"),
+            PictureReady(picture=PICTURE),
+            Transcribed(text="words", foreign_language="de"),
+            MediaFailed(
+                problem=MediaProblem.AUDIO_TOO_LARGE,
+                kind=AttachmentKind.AUDIO,
+                size_bytes=9,
+                limit_bytes=8,
+            ),
         )
     )
-    return lambda ledger: ledger.turns.prepared(row, media)
+    return lambda ledger: ledger.media.prepared(row, PreparedMedia(position=position, result=result))
+
+
+def fetching(known: Known) -> Call:
+    row = MessageRow(known.chance.randint(1, len(known.rows) + 1))
+    place = MediaPlace(row=row, position=known.chance.randint(0, 1))
+    begins, content = known.chance.random() < 0.5, BlobRef(digest="ef" * 32, size_bytes=3)
+    return lambda ledger: ledger.media.begin(place) if begins else ledger.media.fetched(place, content)
+
+
+def listing_media(known: Known) -> Call:
+    limit, channels = known.chance.randint(0, 4), known.channels()
+    return lambda ledger: ledger.media.waiting(channels=channels, limit=limit)
 
 
 def beginning(known: Known) -> Call:
@@ -327,6 +357,8 @@ def next_call(known: Known, harness: LedgerHarness) -> Call:
         lambda: moving(known),
         *[lambda: claiming(known)] * 4,
         *[lambda: preparing(known)] * 2,
+        lambda: fetching(known),
+        *[lambda: listing_media(known)] * 2,
         *[lambda: asking_for_parts(known)] * 2,
         *[lambda: reporting(known, harness)] * 3,
         *[lambda: recovering(known)] * 2,

@@ -17,6 +17,7 @@ from tests.contract.model.harness_endpoint import BETWEEN, WRONG_KEY, TroubledEn
 
 _OWN_WORDS = "a real model says what it will"
 _NO_TROUBLE = "the process of the model cannot be brought to it"
+_NO_PICTURES = "the model sees no pictures"
 _UNSEEN = "what arrives at the process of the model cannot be seen"
 
 GAPS = (
@@ -29,11 +30,21 @@ GAPS = (
             "arguments_come_as_they_were_written",
             "usage_is_what_the_provider_reports",
             "thoughts_go_back_to_their_maker_alone",
+            "a_thought_is_told_before_the_words_and_is_none_of_them",
+        )
+    ),
+    *(
+        Gap(check=check, reason=_NO_PICTURES)
+        for check in (
+            "pictures_are_shown_as_they_are_and_in_their_order",
+            "a_picture_that_a_request_does_not_hold_is_not_shown",
         )
     ),
     *(
         Gap(check=check, reason=_NO_TROUBLE)
         for check in (
+            "a_model_without_vision_is_told",
+            "a_refused_picture_is_told",
             "an_unknown_model_is_told",
             "a_rate_limit_keeps_its_wait",
             "a_rate_limit_invents_no_wait",
@@ -73,6 +84,9 @@ class LocalProvider:
         raise CannotArrange(_UNSEEN)
 
     async def left(self) -> None:
+        raise CannotArrange(_UNSEEN)
+
+    def shown(self) -> list[bytes]:
         raise CannotArrange(_UNSEEN)
 
     def was_told(self, words: str) -> bool:

@@ -13,9 +13,9 @@ from fermix.application.ports.model import Model, ModelAnswer, ModelProfile
 from fermix.infrastructure.providers.openai.endpoint import EndpointSource, fixed_endpoint
 from fermix.infrastructure.providers.openai.factory import OpenAIModel, Wire, build_model
 from fermix.testing.model_conformance import RATE_LIMIT_WAIT, Deed, Trouble
+from fermix.testing.servers.openai_strict.script import Answer, Call, Frames, Hang, Refuse, Say
+from fermix.testing.servers.openai_strict.server import StrictServer, strict_server
 from tests.contract.model.harness_endpoint import BETWEEN, WRONG_KEY, TroubledEndpoint, closed_port
-from tests.servers.openai_strict.script import Answer, Call, Frames, Hang, Refuse, Say
-from tests.servers.openai_strict.server import StrictServer, strict_server
 
 KEY = "Tr0ub4dor&3-correct/horse+battery=staple"
 SHORT_SECONDS = 0.3
@@ -61,6 +61,11 @@ def _answers(wire: Wire) -> dict[Trouble, Answer]:
         Trouble.UNKNOWN_MODEL: _refused(404, "model_not_found"),
         Trouble.RATE_LIMITED: _refused(429, "rate_limit_exceeded", **{"Retry-After": wait}),
         Trouble.RATE_LIMITED_FOR_LONG: _refused(429, "rate_limit_exceeded"),
+        Trouble.NO_VISION: Refuse(
+            status=404,
+            body={"error": {"message": "No endpoints found that support image input", "code": 404}},
+        ),
+        Trouble.PICTURE_REFUSED: _refused(400, "image_parse_error"),
         Trouble.TOO_LONG: _refused(400, "context_length_exceeded"),
         Trouble.SILENT: Hang(stage="headers"),
         Trouble.SILENT_BEFORE_WORDS: Hang(stage="body"),
@@ -113,6 +118,9 @@ class StrictProvider:
     async def left(self) -> None:
         await anyio.to_thread.run_sync(self._server.left.wait, 10)
         self._server.left.clear()
+
+    def shown(self) -> list[bytes]:
+        return self._server.requests[-1].pictures
 
     def was_told(self, words: str) -> bool:
         return any(words in str(request.body) for server in self._servers for request in server.requests)

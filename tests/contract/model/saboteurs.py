@@ -9,7 +9,7 @@ import anyio
 
 from fermix.application.ports.model import Model, ModelAnswer, ModelError, ModelProfile, ModelRequest, Usage
 from fermix.domain.failure import Failure, FailureKind
-from fermix.domain.history import AssistantEntry, ToolEntry
+from fermix.domain.history import AssistantEntry, ToolEntry, UserEntry
 from fermix.testing.model_conformance import Trouble
 from tests.contract.model.harness_scripted import SECRET, Behind, Sabotage
 
@@ -17,18 +17,44 @@ OnText = Callable[[str], None]
 Complete = Callable[[ModelRequest, OnText], Awaitable[ModelAnswer]]
 
 
+@dataclass(slots=True)
+class Relay:
+    """A model whose thoughts are told to whoever asked last, unless its asker wants them."""
+
+    inner: Model
+    on_thought: OnText | None = None
+
+    @property
+    def profile(self) -> ModelProfile:
+        return self.inner.profile
+
+    async def complete(
+        self, request: ModelRequest, *, on_text: OnText, on_thought: OnText | None = None
+    ) -> ModelAnswer:
+        return await self.inner.complete(request, on_text=on_text, on_thought=on_thought or self.on_thought)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Faulty:
     profile: ModelProfile
     do: Complete
+    relay: Relay
 
-    async def complete(self, request: ModelRequest, *, on_text: OnText) -> ModelAnswer:
+    async def complete(
+        self, request: ModelRequest, *, on_text: OnText, on_thought: OnText | None = None
+    ) -> ModelAnswer:
+        self.relay.on_thought = on_thought
         return await self.do(request, on_text)
 
 
-def fault(make: Callable[[Model, Behind], Complete]) -> Sabotage:
-    """A saboteur that keeps the profile."""
-    return lambda model, behind: Faulty(profile=model.profile, do=make(model, behind))
+def fault(make: Callable[[Model, Behind], Complete]) -> Callable[[Model, Behind], Faulty]:
+    """A saboteur that keeps the profile, and tells thoughts as they are."""
+
+    def plant(model: Model, behind: Behind) -> Faulty:
+        relay = Relay(model)
+        return Faulty(profile=model.profile, do=make(relay, behind), relay=relay)
+
+    return plant
 
 
 def wrong_answer(change: Callable[[ModelAnswer], ModelAnswer]) -> Sabotage:
@@ -52,7 +78,9 @@ def wrong_request(change: Callable[[ModelRequest, ModelProfile], ModelRequest]) 
     return fault(make)
 
 
-def wrong_failure(change: Callable[[Failure], Failure], *, of: Trouble | None = None) -> Sabotage:
+def wrong_failure(
+    change: Callable[[Failure], Failure], *, of: Trouble | None = None
+) -> Callable[[Model, Behind], Faulty]:
     """A saboteur that takes one trouble (or any) for something else."""
 
     def make(model: Model, behind: Behind) -> Complete:
@@ -172,8 +200,7 @@ def cannot_take_results(model: Model, behind: Behind) -> Complete:
 
 def is_nameless(model: Model, behind: Behind) -> Model:
     inside = wrong_failure(lambda failure: replace(failure, model=""))(model, behind)
-    profile = replace(model.profile, model="")
-    return Faulty(profile=profile, do=lambda request, on_text: inside.complete(request, on_text=on_text))
+    return replace(inside, profile=replace(model.profile, model=""))
 
 
 @fault
@@ -288,6 +315,49 @@ def pretends_to_have_answered(model: Model, behind: Behind) -> Complete:
     return do
 
 
+@fault
+def keeps_its_thoughts(model: Model, behind: Behind) -> Complete:
+    async def do(request: ModelRequest, on_text: OnText) -> ModelAnswer:
+        return await model.complete(request, on_text=on_text, on_thought=lambda _: None)
+
+    return do
+
+
+@fault
+def thinks_aloud(model: Model, behind: Behind) -> Complete:
+    async def do(request: ModelRequest, on_text: OnText) -> ModelAnswer:
+        assert isinstance(model, Relay)
+        tell = model.on_thought
+
+        def both(thought: str) -> None:
+            on_text(thought)
+            if tell is not None:
+                tell(thought)
+
+        return await model.complete(request, on_text=on_text, on_thought=None if tell is None else both)
+
+    return do
+
+
+def _mixed_up(request: ModelRequest, profile: ModelProfile) -> ModelRequest:
+    entries = (
+        replace(entry, pictures=entry.pictures[::-1]) if isinstance(entry, UserEntry) else entry
+        for entry in request.entries
+    )
+    return replace(request, entries=tuple(entries))
+
+
+@fault
+def never_forgets_a_picture(model: Model, behind: Behind) -> Complete:
+    seen: dict[str, bytes] = {}
+
+    async def do(request: ModelRequest, on_text: OnText) -> ModelAnswer:
+        seen.update(request.pictures)
+        return await model.complete(replace(request, pictures=dict(seen)), on_text=on_text)
+
+    return do
+
+
 SABOTEURS: tuple[tuple[str, Sabotage], ...] = (
     ("the_pieces_join_to_the_text", drops_the_last_piece),
     ("each_question_gets_its_own_answer", answers_from_memory),
@@ -308,6 +378,12 @@ SABOTEURS: tuple[tuple[str, Sabotage], ...] = (
         "thoughts_go_back_to_their_maker_alone",
         wrong_answer(lambda answer: replace(answer, provider_state=None)),
     ),
+    ("a_thought_is_told_before_the_words_and_is_none_of_them", keeps_its_thoughts),
+    ("a_thought_is_told_before_the_words_and_is_none_of_them", thinks_aloud),
+    ("pictures_are_shown_as_they_are_and_in_their_order", wrong_request(_mixed_up)),
+    ("a_picture_that_a_request_does_not_hold_is_not_shown", never_forgets_a_picture),
+    ("a_model_without_vision_is_told", mistaken(Trouble.NO_VISION)),
+    ("a_refused_picture_is_told", mistaken(Trouble.PICTURE_REFUSED)),
     ("a_missing_key_is_told", mistaken(Trouble.KEY_MISSING)),
     ("a_refused_key_is_told", mistaken(Trouble.KEY_REFUSED)),
     ("an_unknown_model_is_told", mistaken(Trouble.UNKNOWN_MODEL)),

@@ -34,14 +34,20 @@ class MortalModel:
     def profile(self) -> ModelProfile:
         return self.inner.profile
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         def hear(text: str) -> None:
             on_text(text)
             if self.death.inside("stream"):
                 self.death.strike()
 
         with self.death.around("model"):
-            return await self.inner.complete(request, on_text=hear)
+            return await self.inner.complete(request, on_text=hear, on_thought=on_thought)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

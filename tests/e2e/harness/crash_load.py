@@ -10,10 +10,10 @@ from pathlib import Path
 from random import Random
 
 from fermix.domain import wording
+from fermix.testing.servers.openai_strict.script import EchoOrCall
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.homes import LIMIT_SECONDS, Daemon, FermixHome, until
 from tests.e2e.harness.people import ROOT, People, Seen
-from tests.servers.openai_strict.script import EchoOrCall
-from tests.servers.openai_strict.server import StrictServer
 
 POINTS: Mapping[str, tuple[str, int]] = {
     "bytes received": ("before:receive", 12),

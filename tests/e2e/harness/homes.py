@@ -140,9 +140,12 @@ class FermixHome:
         kill: str | None = None,
         max_text: int | None = None,
         clock: Path | None = None,
+        ear: Path | None = None,
     ) -> Daemon:
-        """Start a daemon, with the test-only channel if there is a far side."""
+        """Start a daemon, with the test-only channel if there is a far side, or the transcriber of `ear`."""
         arguments = ["-m", "fermix.entrypoints.daemon"]
+        if ear is not None:
+            arguments = ["-m", "tests.e2e.hearing_daemon", "--ear", str(ear)]
         if far is not None:
             arguments = ["-m", "tests.e2e.harness.killable_daemon", "--far", str(far.platform_port)]
         if kill is not None:

@@ -26,10 +26,10 @@ from fermix.application.ports.admissions import (
 )
 from fermix.application.ports.channel import Channel
 from fermix.application.ports.conversations import QueueView
-from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart
+from fermix.application.ports.outbox import DueParts, LeftDraft, Outbox, PartEnd, SendingPart
 from fermix.application.ports.ownership import Ownership, PausedTurn, Recovered, Retention, Takeover
 from fermix.application.ports.sandbox import SandboxSource
-from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
+from fermix.application.ports.turns import Claims, EffectIntent, Settlement, Turns
 from fermix.domain.authorization import ChannelAccess, Policies
 from fermix.domain.delivery import Part
 from fermix.domain.ids import ChannelName, Generation, MessageRow, PartId, TurnId, UserId
@@ -150,9 +150,6 @@ class MortalTurns:
         with self.death.around("claim"):
             return await self.inner.claim(limit=limit, channels=channels)
 
-    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
-        await self.inner.prepared(row, media)
-
     async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:
         with self.death.around("begin_effect"):
             return await self.inner.begin_effect(effect)
@@ -181,6 +178,9 @@ class MortalOutbox:
 
     async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
         return await self.inner.due(channels=channels, limit=limit)
+
+    async def left_drafts(self, *, channels: Collection[ChannelName]) -> tuple[LeftDraft, ...]:
+        return await self.inner.left_drafts(channels=channels)
 
     async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
         with self.death.around("done"):

@@ -11,12 +11,12 @@ from pathlib import Path
 from random import Random
 
 from fermix.domain import wording
+from fermix.testing.servers.openai_strict.script import Refuse
+from fermix.testing.servers.openai_strict.server import StrictServer
 from tests.e2e.harness.crash_load import MARK, repeats
 from tests.e2e.harness.homes import Daemon, FermixHome, until
 from tests.e2e.harness.people import People, Seen
 from tests.e2e.harness.shifted_clock import set_clock
-from tests.servers.openai_strict.script import Refuse
-from tests.servers.openai_strict.server import StrictServer
 
 AT_ONCE = 50
 MOST_OUTSTANDING = 300

@@ -129,26 +129,19 @@ def test_files_go_along_under_their_names(home: Path, daemon: ScriptedControl, t
     )
 
 
-@pytest.mark.parametrize(
-    ("content", "why"),
-    [(b"MZ\x00\x01", "NUL"), (b"gr\xfc\xdfe", "UTF-8"), (None, "No such file")],
-)
-def test_a_file_that_is_no_text_is_refused_by_name(
-    home: Path, daemon: ScriptedControl, tmp_path: Path, content: bytes | None, why: str
+def test_a_file_that_is_not_there_is_refused_by_name(
+    home: Path, daemon: ScriptedControl, tmp_path: Path
 ) -> None:
-    if content is not None:
-        (tmp_path / "data.bin").write_bytes(content)
     done = fermix(home, "ask", "Read it.", "-f", "data.bin", cwd=tmp_path)
     assert (done.status, done.out) == (2, "")
-    assert "data.bin" in done.err
-    assert why in done.err
+    assert "data.bin cannot be read: No such file" in done.err
     assert daemon.asked == []
 
 
 def test_a_folder_is_refused_by_name(home: Path, daemon: ScriptedControl, tmp_path: Path) -> None:
     done = fermix(home, "ask", "Read it.", "-f", str(tmp_path))
     assert done.status == 2
-    assert f"{tmp_path} cannot be read" in done.err
+    assert f"{tmp_path} is a folder" in done.err
 
 
 def test_bytes_in_a_pipe_that_are_no_utf_8_are_replaced_and_told(home: Path, daemon: ScriptedControl) -> None:

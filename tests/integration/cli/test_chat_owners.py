@@ -22,6 +22,7 @@ from fermix.domain.ids import TurnId
 from fermix.entrypoints.cli.ask_options import AskOptions
 from fermix.entrypoints.cli.ask_run import run_ask
 from fermix.entrypoints.cli.chat.command import run_chat
+from fermix.entrypoints.cli.chat.conversation import ChatOptions
 from fermix.entrypoints.cli.chat.link import HomeLink
 from fermix.entrypoints.cli.foreground import HomeTaken, Note
 from fermix.entrypoints.cli.terminal import Terminal
@@ -133,7 +134,7 @@ def test_a_message_that_an_ending_owner_did_not_take_goes_to_the_next_one(home: 
     with served_by_an_owner_that_ends(home, successor) as ending:
         out, err = io.StringIO(), io.StringIO()
         terminal = Terminal(environ={"FERMIX_HOME": str(home)}, input=reader, out=out, err=err)
-        status = run_chat("cli", terminal, StillOwned())
+        status = run_chat(ChatOptions(session="cli"), terminal, StillOwned())
     os.close(reader)
     assert (status, out.getvalue()) == (0, "one\n")
     assert "just ending" in err.getvalue()

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from fermix.testing.servers.openai_strict.script import Call, Hang, Say
+from fermix.testing.servers.openai_strict.server import StrictServer, strict_server
 from tests.e2e.harness.homes import API_KEY, FermixHome, open_home, until
 from tests.integration.cli.pseudo_terminal import OnTerminal, on_terminal
-from tests.servers.openai_strict.script import Call, Hang, Say
-from tests.servers.openai_strict.server import StrictServer, strict_server
 
 CTRL_C, CTRL_D = "\x03", "\x04"
 SLOW = Say(text="slow and steady wins", piece=1, pause=0.05)

@@ -44,10 +44,13 @@ ASK = {
         "command_failed",
         "composition",
         "foreground",
+        "given_files",
         "home",
         "main",
         "process",
         "question_input",
+        "received_file",
+        "receiving",
         "terminal",
         "terminal_text",
     )

@@ -2,6 +2,7 @@
 
 import os
 import socket
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ ORDER = [
     "config",
     "provider",
     "local model",
+    "transcription",
     "database",
     "daemon",
     "disk",
@@ -36,6 +38,7 @@ def test_a_home_that_is_not_there_yet_is_no_fault(tmp_path: Path) -> None:
     assert {name: row["status"] for name, row in seen.rows.items()} == {
         **dict.fromkeys(ORDER, "ok"),
         "local model": "warn",
+        "transcription": "ok" if find_spec("faster_whisper") else "skip",
         "refused": "skip",
         "control socket": "skip",
     }
@@ -60,7 +63,10 @@ def test_a_home_that_is_set_up_is_well(home: Path) -> None:
 
 
 def test_the_table_is_aligned_plain_text(home: Path) -> None:
-    (home / "config.toml").write_text("[fermix_channels.slack]\nenabled = true\n")
+    (home / "config.toml").write_text(
+        "[fermix_channels.slack]\nenabled = true\n"
+        "[fermix_core.transcription]\nbackend = 'deepgram'\ndeepgram_api_key = 'k'\n"
+    )
     (home / "config.toml").chmod(0o600)
     done = fermix(home, "doctor")
     assert (done.status, done.err) == (1, "")
@@ -70,7 +76,7 @@ def test_the_table_is_aligned_plain_text(home: Path) -> None:
     row = lines.index("[FAIL] channels        misconfigured: slack")
     assert "every message will be denied" in lines[row + 1]
     assert lines[row + 2].lstrip().startswith("> ")
-    assert lines[-1] == "7 ok, 1 to be looked at, 1 failed, 2 skipped"
+    assert lines[-1] == "8 ok, 1 to be looked at, 1 failed, 3 skipped"
 
 
 @pytest.mark.parametrize(

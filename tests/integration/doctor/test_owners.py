@@ -22,7 +22,7 @@ def test_a_degraded_daemon_fails_with_its_reasons(home: Path) -> None:
     with served(home / "daemon.sock", ScriptedControl()):
         seen = doctor(home)
     assert (seen.status, seen.status_of("daemon")) == (1, "fail")
-    assert "telegram is failing" in seen.words_of("daemon")
+    assert "failing: telegram" in seen.words_of("daemon")
     assert "in use" in seen.words_of("database")
 
 

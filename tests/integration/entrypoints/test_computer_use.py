@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from fermix.application.ports.control import OwnerKind
+from fermix.application.ports.tools import ToolContext
 from fermix.domain.authorization import Trust
 from fermix.domain.capability import RiskClass, Scope
+from fermix.domain.ids import TurnId
 from fermix.entrypoints.container import Container
 from fermix.entrypoints.lifespan import open_container
 from fermix.entrypoints.preparation import prepare
@@ -18,8 +20,12 @@ pytestmark = pytest.mark.anyio
 OPERATOR = Scope(trust=Trust.OPERATOR)
 
 
+def turn_of(scope: Scope) -> ToolContext:
+    return ToolContext(turn=TurnId(1), scope=scope)
+
+
 def with_a_screen(container: Container) -> None:
-    tools = built_in_tools(container.workspace())
+    tools = built_in_tools(container.workspace(), container.blobs())
     container.tools.override((*tools, RecordingTool("screen", risk=RiskClass.GUI_CONTROL)))
 
 
@@ -49,8 +55,8 @@ async def test_the_screen_is_there_when_enabled_for_an_operators_own_turn_alone(
         override=with_a_screen,
     ) as (container, _):
         toolbox = container.toolbox()
-    offered = [tool.name for tool in toolbox.definitions(OPERATOR)]
+    offered = [tool.name for tool in toolbox.definitions(turn_of(OPERATOR))]
     assert ("screen" in offered, toolbox.knows("screen")) == (registered, registered)
     assert "file_read" in offered
     for scope in (OPERATOR.handed_on(), Scope(trust=Trust.GUEST), Scope(trust=None)):
-        assert "screen" not in [tool.name for tool in toolbox.definitions(scope)]
+        assert "screen" not in [tool.name for tool in toolbox.definitions(turn_of(scope))]

@@ -30,8 +30,10 @@ from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.infrastructure.local_socket.client import connect
 from fermix.infrastructure.local_socket.queries import status
 from fermix.infrastructure.system.lock import HomeBusy
-from tests.servers.openai_strict.script import Say
-from tests.servers.openai_strict.server import StrictServer, strict_server
+from fermix.testing.clock import StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs
+from fermix.testing.servers.openai_strict.script import Say
+from fermix.testing.servers.openai_strict.server import StrictServer, strict_server
 
 pytestmark = pytest.mark.anyio
 
@@ -75,8 +77,9 @@ def test_the_container_says_what_it_was_not_given() -> None:
 @pytest.mark.parametrize("name", ["cli", "daemon"])
 def test_no_adapter_can_take_the_name_of_the_control_socket(tmp_path: Path, name: str) -> None:
     settings = prepare(tmp_path / "home", {"HOME": str(tmp_path)}).loaded.settings
+    blobs = MemoryBlobs(clock=StoppedClock())
     with pytest.raises(ValueError, match="belongs to the control socket"):
-        doors(settings, CliChannel(), {ChannelName(name): CliChannel()})
+        doors(settings, CliChannel(blobs=blobs), {ChannelName(name): CliChannel(blobs=blobs)})
 
 
 @asynccontextmanager

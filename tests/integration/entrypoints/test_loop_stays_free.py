@@ -11,9 +11,9 @@ import anyio.to_thread
 import pytest
 
 from fermix.application.ports.control import AskEnd, OwnerKind
+from fermix.testing.servers.openai_strict.script import Say
+from fermix.testing.servers.openai_strict.server import strict_server
 from tests.integration.entrypoints.test_container import asked, owned, write_config
-from tests.servers.openai_strict.script import Say
-from tests.servers.openai_strict.server import strict_server
 
 pytestmark = pytest.mark.anyio
 

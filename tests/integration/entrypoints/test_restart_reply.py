@@ -1,4 +1,4 @@
-"""Who writes to a platform that offers nothing again is told when a message could not be taken."""
+"""Who writes where nothing is offered again is told when a message could not be taken, and nobody else."""
 
 from pathlib import Path
 
@@ -20,6 +20,7 @@ pytestmark = pytest.mark.anyio
 
 SECTIONS = {
     "signal": 'account = "+15550000001"\nowner_user_id = "+15551001"',
+    "discord": 'bot_token = "OTAwMDAwMDAwMDAwMDAwMDAx.GaBcDe.secret"\nowner_user_id = "7"',
 }
 
 
@@ -28,8 +29,11 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
-@pytest.mark.parametrize("name", ["signal"])
-async def test_during_a_restart_the_sender_is_told(name: str, tmp_path: Path) -> None:
+@pytest.mark.requirement("restart.signal_and_cli_are_told")
+@pytest.mark.parametrize(("name", "told"), [("signal", [wording.RESTARTING]), ("discord", [])])
+async def test_during_a_restart_who_is_not_offered_again_is_told(
+    name: str, told: list[str], tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / "config.toml").write_text(f"[fermix_channels.{name}]\nenabled = true\n{SECTIONS[name]}\n")
@@ -41,4 +45,4 @@ async def test_during_a_restart_the_sender_is_told(name: str, tmp_path: Path) ->
         house.gateway.close()
         receipt = await house.write("hello", door=door)
         assert receipt.verdict is Verdict.UNAVAILABLE
-        assert await house.channel.has_sent(1) == [wording.RESTARTING]
+        assert await house.channel.has_sent(len(told)) == told

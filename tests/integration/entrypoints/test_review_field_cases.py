@@ -10,9 +10,9 @@ import pytest
 from fermix.application.operations.control import Operations
 from fermix.application.ports.control import AskEnd
 from fermix.domain.failure import FailureKind
+from fermix.testing.servers.openai_strict.script import Answer, Call, Frames, Refuse, Say
+from fermix.testing.servers.openai_strict.server import StrictServer, strict_server
 from tests.integration.entrypoints.test_container import asked, owned, write_config
-from tests.servers.openai_strict.script import Answer, Call, Frames, Refuse, Say
-from tests.servers.openai_strict.server import StrictServer, strict_server
 
 pytestmark = pytest.mark.anyio
 

@@ -9,8 +9,8 @@ import pytest
 
 from fermix.application.gateway.health import LEDGER
 from fermix.application.ports.control import Readiness
+from fermix.testing.servers.openai_strict.server import strict_server
 from tests.integration.entrypoints.test_container import asked, owned, write_config
-from tests.servers.openai_strict.server import strict_server
 
 pytestmark = pytest.mark.anyio
 

@@ -3,7 +3,7 @@ import re
 import socket
 import sys
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -20,10 +20,11 @@ from fermix.application.ports.control import (
     ProviderHealth,
     Readiness,
 )
+from fermix.application.ports.remarks import Remark
 from fermix.application.ports.telemetry import Exposition
-from fermix.infrastructure.http.app import Endpoints
+from fermix.infrastructure.http.app import Endpoints, Places
 from fermix.infrastructure.http.listening import CannotListen, PortTaken
-from fermix.infrastructure.http.server import serve_http
+from fermix.infrastructure.http.server import MAX_CONNECTIONS, serve_http
 from fermix.infrastructure.system.clock import SystemClock
 
 pytestmark = pytest.mark.anyio
@@ -31,10 +32,12 @@ pytestmark = pytest.mark.anyio
 _TOKEN = "t" * 40
 _READY = Health(
     status=Readiness.READY,
-    providers=(ProviderHealth(name="local", model="smol", status=Readiness.READY),),
+    providers=(
+        ProviderHealth(name="local", model="smol", status=Readiness.READY, auth_mode="api_key", primary=True),
+    ),
     channels=(
-        ChannelHealth(name="telegram", status=ChannelStatus.READY),
-        ChannelHealth(name="slack", status=ChannelStatus.DISABLED),
+        ChannelHealth(name="telegram", status=ChannelStatus.READY, mode="polling"),
+        ChannelHealth(name="slack", status=ChannelStatus.DISABLED, mode="webhook"),
     ),
 )
 
@@ -63,7 +66,8 @@ async def _metrics() -> Exposition:
 
 
 def _endpoints(gateway: _Gateway) -> Endpoints:
-    return Endpoints(control=gateway, metrics=_metrics, clock=SystemClock())
+    places = Places(home="/h", config="/h/config.toml", workspace="/h/workspace")
+    return Endpoints(control=gateway, metrics=_metrics, clock=SystemClock(), places=places)
 
 
 @asynccontextmanager
@@ -142,12 +146,86 @@ async def test_ready_reports_providers_and_channels(path: str) -> None:
         "app": "fermix",
         "version": "9.8.7",
         "failures": [],
-        "providers": [{"name": "local", "model": "smol", "status": "ready", "detail": None}],
+        "config_path": "/h/config.toml",
+        "config": {"home": "/h", "path": "/h/config.toml", "workspace": "/h/workspace"},
+        "providers": [
+            {
+                "name": "local",
+                "model": "smol",
+                "status": "ready",
+                "detail": None,
+                "auth_mode": "api_key",
+                "primary": True,
+            }
+        ],
         "channels": [
-            {"name": "telegram", "status": "ready", "detail": None},
-            {"name": "slack", "status": "disabled", "detail": None},
+            channel("telegram", "ready", mode="polling", process_alive=True),
+            channel("slack", "disabled", mode="webhook", enabled=False),
         ],
     }
+
+
+def channel(name: str, status: str, **more: object) -> dict[str, object]:
+    """A channel as the payload has it."""
+    told = {
+        "name": name,
+        "status": status,
+        "detail": None,
+        "enabled": True,
+        "mode": None,
+        "process_alive": None,
+    }
+    return {**told, **more}
+
+
+@pytest.mark.parametrize(
+    ("status", "mode", "alive"),
+    [
+        (ChannelStatus.READY, "polling", True),
+        (ChannelStatus.DEGRADED, "polling", False),
+        (ChannelStatus.DEGRADED, "gateway", False),
+        (ChannelStatus.READY, "subprocess", True),
+        (ChannelStatus.READY, "webhook", None),
+        (ChannelStatus.DEGRADED, "webhook", None),
+        (ChannelStatus.SETUP_REQUIRED, "polling", None),
+        (ChannelStatus.DISABLED, "gateway", None),
+        (ChannelStatus.READY, None, None),
+    ],
+)
+async def test_a_channel_that_goes_and_listens_is_alive_or_not_and_one_that_is_called_is_neither(
+    status: ChannelStatus, mode: str | None, alive: bool | None
+) -> None:
+    health = Health(
+        status=Readiness.READY,
+        providers=(),
+        channels=(ChannelHealth(name="one", status=status, mode=mode),),
+    )
+    async with _serving(_Gateway(health)) as port:
+        (told,) = (await _get(port, "/health/ready")).json()["channels"]
+    assert told["process_alive"] is alive
+    assert told["enabled"] is (status is not ChannelStatus.DISABLED)
+
+
+async def test_what_a_channel_remarks_is_told_and_makes_nothing_unready() -> None:
+    remarks = (Remark(text="its privacy mode is on"), Remark(text="nobody calls", is_trouble=True))
+    one = ChannelHealth(name="telegram", status=ChannelStatus.READY, remarks=remarks)
+    async with _serving(_Gateway(Health(status=Readiness.READY, providers=(), channels=(one,)))) as port:
+        answer = await _get(port, "/health/ready")
+    assert answer.status_code == 200
+    assert answer.json()["channels"][0]["remarks"] == ["its privacy mode is on", "nobody calls"]
+
+
+async def test_a_call_finds_room_where_idle_lines_hold_all_there_is() -> None:
+    async with _serving() as port, AsyncExitStack() as lines:
+        idle = [
+            await lines.enter_async_context(await anyio.connect_tcp("127.0.0.1", port))
+            for _ in range(MAX_CONNECTIONS)
+        ]
+        assert (await _get(port, "/health/live")).status_code == 200
+        with anyio.fail_after(5), pytest.raises(anyio.EndOfStream):
+            await idle[0].receive()
+        await idle[-1].send(b"GET /health/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await idle[-1].receive()).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize("status", [Readiness.DEGRADED, Readiness.SETUP_REQUIRED])

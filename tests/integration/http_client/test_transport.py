@@ -356,6 +356,21 @@ async def test_a_server_that_reads_nothing_is_a_write_time_out() -> None:
                 await http.post(url, content=b"x" * 30_000_000, timeout=httpx.Timeout(5, write=0.05))
 
 
+async def test_a_long_body_may_take_longer_than_the_time_limit_while_it_goes_on() -> None:
+    async def read_slowly(server: Server, stream: SocketStream) -> None:
+        left = 24_000_000
+        while left > 0:
+            left -= len(await stream.receive(65_536))
+            await anyio.sleep(0.004)  # the pace of a slow line
+        await stream.send(OK)
+
+    async with serving(read_slowly) as server, client() as http:
+        began = anyio.current_time()
+        answer = await http.post(server.url, content=b"x" * 24_000_000, timeout=httpx.Timeout(20, write=0.8))
+        assert answer.status_code == 200
+        assert anyio.current_time() - began > 0.8
+
+
 async def test_other_addresses_than_http_ones_and_broken_headers_are_refused_before_anything_is_sent() -> (
     None
 ):

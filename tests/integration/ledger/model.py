@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from fermix.domain.authorization import Trust
 from fermix.domain.ids import TurnId
-from fermix.domain.lane import LaneTurn, Placement, QueueLimits, claimable_head, place
+from fermix.domain.lane import ALBUM_MAX_PARTS, LaneTurn, Placement, QueueLimits, claimable_head, place
 from fermix.domain.recovery import InterruptedTurn, RecordedEffect, Recovery, Repeat, recover
 from fermix.domain.turn import ACTIVE, WAITING, Outcome, TurnState
 from fermix.domain.wording import (
@@ -78,6 +78,8 @@ class Model:
         if joined is not None and album is not None:
             joined.texts.append(key)
             joined.awaited = joined.awaited or awaited
+            if len(joined.texts) >= ALBUM_MAX_PARTS:
+                joined.state = TurnState.QUEUED
             self.keys[key] = joined.turn
             return "Accepted"
         state = TurnState.QUEUED if album is None else TurnState.COLLECTING

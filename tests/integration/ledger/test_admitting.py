@@ -16,7 +16,6 @@ from fermix.application.ports.admissions import (
     DoOutside,
     Duplicate,
     Full,
-    MediaToPrepare,
     RetryTurn,
     Said,
     Say,
@@ -27,13 +26,17 @@ from fermix.application.ports.admissions import (
 from fermix.application.ports.outbox import Sent
 from fermix.application.ports.turns import PreparedMedia
 from fermix.domain.authorization import Trust
+from fermix.domain.blob import BlobRef
 from fermix.domain.capability import OnlyNames, Scope
 from fermix.domain.delivery import TextPart
 from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
+from fermix.domain.incoming_media import FileKept, MediaFailed, MediaProblem
 from fermix.domain.lane import Placement, QueueLimits
+from fermix.domain.message import AttachmentKind
 from fermix.domain.route import route_of
 from fermix.domain.turn import Outcome, TurnState
 from fermix.domain.wording import EDITED_NOTE, STOPPED_MARKER
+from fermix.testing.samples import asking, written
 from tests.integration.ledger.kit import (
     CLI,
     SERVED,
@@ -225,25 +228,22 @@ async def test_a_claimed_message_is_the_one_that_was_admitted(path: Path) -> Non
 
 @pytest.mark.requirement("lane.head_in_preparation_holds_lane", "ingress.admit.input_takes_its_place")
 async def test_a_head_in_preparation_holds_its_lane_until_the_last_attachment(path: Path) -> None:
-    item = replace(
-        says("1"),
-        media=(MediaToPrepare(position=0, reference="a"), MediaToPrepare(position=1, reference="b")),
-    )
+    item = asking(written("1"), media=2)
+    kept = PreparedMedia(position=0, result=FileKept(content=BlobRef(digest="ab" * 32, size_bytes=7)))
+    failed = MediaFailed(problem=MediaProblem.NOT_FETCHED, kind=AttachmentKind.FILE)
+    gone = PreparedMedia(position=1, result=failed)
     async with an_owned_ledger(path) as ledger:
         accepted = await admit_one(ledger, item)
         await admit_one(ledger, says("2"))
         await admit_one(ledger, says("3", chat="8"))
         first = await ledger.turns.claim(limit=5, channels=SERVED)
-        await ledger.turns.prepared(accepted.row, PreparedMedia(position=0, blob="sha"))
+        await ledger.media.prepared(accepted.row, kept)
         assert (await ledger.turns.claim(limit=5, channels=SERVED)).turns == ()
-        await ledger.turns.prepared(accepted.row, PreparedMedia(position=1, error="gone"))
-        await ledger.turns.prepared(accepted.row, PreparedMedia(position=1, blob="too late"))
+        await ledger.media.prepared(accepted.row, gone)
+        await ledger.media.prepared(accepted.row, replace(kept, position=1))
         claimed = await claim_one(ledger)
     assert [turn.messages[0].message.key for turn in first.turns] == ["3"]
-    assert claimed.messages[0].media == (
-        PreparedMedia(position=0, blob="sha"),
-        PreparedMedia(position=1, error="gone"),
-    )
+    assert claimed.messages[0].media == (kept, gone)
 
 
 @pytest.mark.requirement("album.part_restarts_the_window", "album.closes_at_ten_or_window_end")

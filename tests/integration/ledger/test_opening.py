@@ -102,7 +102,14 @@ async def test_what_was_committed_is_there_after_reopening(path: Path) -> None:
     assert found.row == accepted.row
 
 
+_ADDED_LAST = ("size_bytes", "mime_type", "width", "height", "language", "kind", "limit_bytes")
+_BACK_TO_THIRD = (
+    "DROP TABLE entry_pictures",
+    "DROP INDEX media_waiting",
+    *(f"ALTER TABLE media DROP COLUMN {name}" for name in _ADDED_LAST),
+)
 _BACK_TO_SECOND = (
+    *_BACK_TO_THIRD,
     "DROP TABLE gone",
     "DROP INDEX outbox_blob",
     "DROP INDEX media_blob",
@@ -111,7 +118,8 @@ _BACK_TO_SECOND = (
 
 
 @pytest.mark.parametrize(
-    ("version", "back"), [(1, (*_BACK_TO_SECOND, "DROP TABLE moves")), (2, _BACK_TO_SECOND)]
+    ("version", "back"),
+    [(1, (*_BACK_TO_SECOND, "DROP TABLE moves")), (2, _BACK_TO_SECOND), (3, _BACK_TO_THIRD)],
 )
 async def test_a_file_of_an_older_version_is_brought_to_this_one_with_all_that_is_in_it(
     path: Path, version: int, back: tuple[str, ...]

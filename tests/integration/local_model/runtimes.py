@@ -10,9 +10,9 @@ import httpx
 
 from fermix.domain.failure import FailureKind
 from fermix.infrastructure.providers.local.files import ModelFile
-from fermix.infrastructure.providers.local.process import Launch
 from fermix.infrastructure.providers.local.runtime import LocalRuntime, open_local_runtime
 from fermix.infrastructure.providers.local.serving import Endpoint, LocalServer, RuntimeLimits
+from fermix.infrastructure.system.child_python import Launch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -14,8 +14,8 @@ import pytest
 from fermix.application.ports.model import ModelError
 from fermix.domain.failure import Failure, FailureKind
 from fermix.infrastructure.providers.local.files import DefaultModelFile, ModelFileError, UserModelFile
-from fermix.infrastructure.providers.local.process import Launch
 from fermix.infrastructure.providers.local.runtime import LocalRuntime
+from fermix.infrastructure.system.child_python import Launch
 from tests.integration.local_model.processes import ends_within
 from tests.integration.local_model.runtimes import AnyFile, client_for, runtime_for
 

@@ -9,8 +9,9 @@ import anyio
 import pytest
 
 from fermix.application.agent.journal import Journal
-from fermix.application.agent.loop import AgentLoop, AgentTask, fit_to_window
+from fermix.application.agent.loop import AgentLoop, AgentTask
 from fermix.application.agent.toolbox import Toolbox
+from fermix.application.agent.window import fit_to_window
 from fermix.application.ports.tools import ToolContext
 from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope

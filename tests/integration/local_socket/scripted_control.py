@@ -2,8 +2,8 @@
 
 import os
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from enum import Enum
@@ -13,6 +13,8 @@ import anyio
 from anyio.abc import TaskStatus
 from anyio.from_thread import start_blocking_portal
 
+from fermix.application.operations.uploads import KeepUploads
+from fermix.application.ports.blobs import Blobs
 from fermix.application.ports.control import (
     AskAccepted,
     AskEnd,
@@ -35,11 +37,15 @@ from fermix.application.ports.control import (
 from fermix.application.ports.conversations import ConversationSummary
 from fermix.application.ports.lane_control import QueueReport, Resolution, ResolveEnd, ResolveRequest
 from fermix.application.ports.queue_listing import QueueListing
+from fermix.application.ports.uploads import Upload
+from fermix.domain.blob import BlobRef
 from fermix.domain.events import Numbered, TextDelta, TurnEvent, TurnStarted
 from fermix.domain.ids import TurnId
 from fermix.domain.turn import Outcome
 from fermix.infrastructure.local_socket.limits import SocketLimits
 from fermix.infrastructure.local_socket.server import serve
+from fermix.testing.clock import StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs
 
 PATIENCE_SECONDS = 10
 
@@ -99,18 +105,26 @@ class ScriptedLanes:
 
 @dataclass(kw_only=True)
 class ScriptedControl:
-    """The control port. Remembers what was asked and how each asker left; `ledger` is why its ledger fails."""
+    """The control port. Remembers what was asked and how each asker left; `ledger` is why its ledger fails.
+
+    Files are kept for good: those that came with questions, and those that a script gives an asker.
+    """
 
     lanes: ScriptedLanes = field(default_factory=ScriptedLanes)
     script: Script = echo
     ledger: Exception | None = None
     kind: OwnerKind = OwnerKind.DAEMON
     turned_away: tuple[RefusedSender, ...] = ()
+    channels: tuple[ChannelHealth, ...] = (
+        ChannelHealth(name="telegram", status=ChannelStatus.SETUP_REQUIRED, detail="No owner is set."),
+    )
     asked: list[AskRequest] = field(default_factory=list[AskRequest])
     principals: list[Principal] = field(default_factory=list[Principal])
     holding: threading.Event = field(default_factory=threading.Event)
     cancelled: threading.Event = field(default_factory=threading.Event)
     stopped: threading.Event = field(default_factory=threading.Event)
+    blobs: Blobs = field(default_factory=lambda: MemoryBlobs(clock=StoppedClock()))
+    largest_file: int = 1024 * 1024
 
     def identify(self) -> Identity:
         return Identity(
@@ -126,11 +140,7 @@ class ScriptedControl:
         return Health(
             status=Readiness.DEGRADED,
             providers=(ProviderHealth(name="openai", model="gpt-test", status=Readiness.READY),),
-            channels=(
-                ChannelHealth(
-                    name="telegram", status=ChannelStatus.SETUP_REQUIRED, detail="No owner is set."
-                ),
-            ),
+            channels=self.channels,
             failures=("telegram",),
         )
 
@@ -162,6 +172,12 @@ class ScriptedControl:
         except anyio.get_cancelled_exc_class():
             self.cancelled.set()
             raise
+
+    async def keep(self, name: str, content: AsyncIterable[bytes], *, size: int) -> Upload:
+        return await KeepUploads(blobs=self.blobs, limit=self.largest_file)(name, content, size=size)
+
+    def open_file(self, blob: BlobRef) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        return self.blobs.open(blob)
 
     async def stop(self, principal: Principal) -> None:
         self.principals.append(principal)

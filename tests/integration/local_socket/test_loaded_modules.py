@@ -31,7 +31,7 @@ OURS = {
     "fermix.infrastructure.local_socket",
     *(
         f"fermix.infrastructure.local_socket.{name}"
-        for name in ("asking", "client", "daemon_file", "fields", "peer", "protocol")
+        for name in ("asking", "client", "daemon_file", "fields", "file_events", "peer", "protocol")
     ),
 }
 

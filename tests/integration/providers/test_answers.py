@@ -8,9 +8,9 @@ from fermix.application.ports.model import ModelAnswer, ToolCall, Usage
 from fermix.domain.history import AssistantEntry, CallRecord, MarkerEntry, ToolEntry, UserEntry
 from fermix.infrastructure.providers.openai.endpoint import Endpoint, fixed_endpoint
 from fermix.infrastructure.providers.openai.factory import Wire
+from fermix.testing.servers.openai_strict.script import Call, Frames, Refuse, Say
+from fermix.testing.servers.openai_strict.server import strict_server
 from tests.integration.providers.asking import ask, failure, model_at
-from tests.servers.openai_strict.script import Call, Frames, Refuse, Say
-from tests.servers.openai_strict.server import strict_server
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("wire", list(Wire))

@@ -8,9 +8,9 @@ import pytest
 from fermix.application.ports.model import ModelRequest
 from fermix.domain.history import UserEntry
 from fermix.infrastructure.providers.openai.factory import Wire
+from fermix.testing.servers.openai_strict.script import Hang, Say, Stage
+from fermix.testing.servers.openai_strict.server import StrictServer, strict_server
 from tests.integration.providers.asking import ask, model_at
-from tests.servers.openai_strict.script import Hang, Say, Stage
-from tests.servers.openai_strict.server import StrictServer, strict_server
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("wire", list(Wire))

@@ -7,11 +7,12 @@ from datetime import timedelta
 
 import pytest
 
+from fermix.application.ports.model import ModelError
 from fermix.domain.failure import FailureKind
 from fermix.infrastructure.providers.openai.factory import Wire
-from tests.integration.providers.asking import failure, model_at
-from tests.servers.openai_strict.script import Drop, Frames, Hang, Refuse, Stage
-from tests.servers.openai_strict.server import strict_server
+from fermix.testing.servers.openai_strict.script import Drop, Frames, Hang, Refuse, Stage
+from fermix.testing.servers.openai_strict.server import strict_server
+from tests.integration.providers.asking import ask, failure, model_at
 
 pytestmark = pytest.mark.anyio
 BOTH = pytest.mark.parametrize("wire", list(Wire))
@@ -48,6 +49,18 @@ async def test_a_refusal_has_its_kind_and_is_asked_once(
 
     assert (failed.kind, failed.provider, failed.model) == (kind, "strict", "strict-1")
     assert len(server.requests) == 1
+
+
+async def test_the_cause_for_the_operator_is_what_happened_and_no_advertisement() -> None:
+    with strict_server(Refuse(status=500, body={"error": {"message": "out of memory"}})) as server:
+        async with model_at(server.base_url, Wire.CHAT_COMPLETIONS) as model:
+            with pytest.raises(ModelError) as caught:
+                await ask(model)
+    cause = str(caught.value.__cause__)
+
+    assert "out of memory" in cause
+    assert f"for url '{server.base_url}/chat/completions'" in cause
+    assert "developer.mozilla.org" not in cause
 
 
 @BOTH

@@ -33,7 +33,7 @@ def started(*answers: object) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
         arguments = [
             sys.executable,
             "-m",
-            "tests.servers.openai_strict",
+            "fermix.testing.servers.openai_strict",
             "--keyless",
             "--script",
             script.name,

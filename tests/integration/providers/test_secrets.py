@@ -9,9 +9,9 @@ import pytest
 from fermix.application.ports.model import ModelError
 from fermix.domain.failure import FailureKind
 from fermix.infrastructure.providers.openai.factory import Wire
+from fermix.testing.servers.openai_strict.script import Answer, Drop, Frames, Hang, Refuse, Say
+from fermix.testing.servers.openai_strict.server import strict_server
 from tests.integration.providers.asking import ask, model_at
-from tests.servers.openai_strict.script import Answer, Drop, Frames, Hang, Refuse, Say
-from tests.servers.openai_strict.server import strict_server
 
 pytestmark = pytest.mark.anyio
 KEY = "Tr0ub4dor&3-correct/horse+battery=staple"

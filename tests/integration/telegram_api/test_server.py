@@ -27,8 +27,8 @@ from telegram.error import (
 )
 from telegram.request import HTTPXRequest
 
-from tests.servers.telegram_api.entities import formatted, units
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
+from fermix.testing.servers.telegram_api.entities import formatted, units
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 
 pytestmark = [
     pytest.mark.anyio,
@@ -535,7 +535,7 @@ def test_parameters_may_come_in_four_ways(server: TelegramServer, way: str) -> N
 
 def test_the_server_runs_as_a_process_and_is_played_over_http() -> None:
     root = Path(__file__).parents[3]
-    command = [sys.executable, "-m", "tests.servers.telegram_api"]
+    command = [sys.executable, "-m", "fermix.testing.servers.telegram_api"]
     with subprocess.Popen(command, cwd=root, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())

@@ -20,6 +20,7 @@ from fermix.infrastructure.tools.registry import built_in_tools
 from fermix.infrastructure.workspace.folders import FolderWorkspace, WorkspaceLimits
 from fermix.infrastructure.workspace.roots import Places
 from fermix.infrastructure.workspace.searching import MAX_MATCHES, MAX_SEARCHED_FILE
+from fermix.testing.memory_blobs import MemoryBlobs
 
 pytestmark = pytest.mark.anyio
 
@@ -48,9 +49,9 @@ class _House:
         stated = SandboxSettings(mode=mode, allowed_roots=allowed, blocked_roots=blocked)
         sandbox = sandbox_of(stated, home=self.home, user_home=self.user_home, launch_folder=None)
         places = Places(sandbox=lambda: sandbox)
+        workspace = FolderWorkspace(places=places, clock=SystemClock(), limits=limits)
         self._tools = {
-            tool.capability.name: tool
-            for tool in built_in_tools(FolderWorkspace(places=places, clock=SystemClock(), limits=limits))
+            tool.capability.name: tool for tool in built_in_tools(workspace, MemoryBlobs(clock=SystemClock()))
         }
 
     async def call(
@@ -79,12 +80,14 @@ def house(tmp_path: Path) -> _House:
 async def test_only_the_owner_sees_the_file_tools(house: _House, trust: Trust | None) -> None:
     capabilities = [tool.capability for tool in house._tools.values()]
 
-    assert Scope(trust=trust).visible(capabilities) == ()
+    assert [one.name for one in Scope(trust=trust).visible(capabilities)] == ["react"]
     assert [one.name for one in Scope(trust=Trust.OPERATOR).visible(capabilities)] == [
         "file_read",
         "glob_search",
         "content_search",
         "request_directory_access",
+        "send_attachment",
+        "react",
     ]
     assert all(json.dumps(one.parameters) and not one.journalled for one in capabilities)
 

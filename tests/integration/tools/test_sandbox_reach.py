@@ -20,6 +20,7 @@ from fermix.infrastructure.system.clock import SystemClock
 from fermix.infrastructure.tools.registry import built_in_tools
 from fermix.infrastructure.workspace.folders import FolderWorkspace
 from fermix.infrastructure.workspace.roots import Places
+from fermix.testing.memory_blobs import MemoryBlobs
 
 pytestmark = pytest.mark.anyio
 
@@ -62,9 +63,9 @@ class House:
         self, name: str, arguments: Mapping[str, object], *, cwd: PurePath | None, trust: Trust | None
     ) -> ToolResult:
         places = Places(sandbox=lambda: self.sandbox)
+        workspace = FolderWorkspace(places=places, clock=SystemClock())
         tools = {
-            tool.capability.name: tool
-            for tool in built_in_tools(FolderWorkspace(places=places, clock=SystemClock()))
+            tool.capability.name: tool for tool in built_in_tools(workspace, MemoryBlobs(clock=SystemClock()))
         }
         context = ToolContext(turn=TurnId(1), scope=Scope(trust=trust), request_cwd=cwd)
         with anyio.fail_after(10):

@@ -21,6 +21,7 @@ from fermix.infrastructure.sandbox.live import LiveSandbox
 from fermix.infrastructure.tools.directory_access import RequestDirectoryAccess
 from fermix.testing.memory_ledger import MemoryLedger
 from tests.unit.application.house import TEST, House, TestChannel, allow, build
+from tests.unit.application.media_parts import MediaParts
 from tests.unit.application.scripted import ScriptedModel
 
 FIRST_CODE = "AAAAAAAB"
@@ -147,6 +148,7 @@ def approving(
     changes: HeldChanges | None = None,
     ledger: MemoryLedger | None = None,
     tools: tuple[Tool, ...] = (),
+    media: MediaParts | None = None,
 ) -> Approving:
     found: list[SeenClaims] = []
 
@@ -167,5 +169,6 @@ def approving(
         sandbox=Sandboxed(view=place.files, changes=changes or place.files),
         keeps_waiting=keeps_waiting,
         policies=policies,
+        media=media,
     )
     return Approving(house=house, place=place, model=model, claims=found[0], buttons=taps, policies=policies)

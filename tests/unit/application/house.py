@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from itertools import count
 from types import MappingProxyType
@@ -16,10 +16,12 @@ from fermix.application.commands.approving import CarryOutApprovals
 from fermix.application.commands.desk import ApprovalDesk
 from fermix.application.commands.outside import NOTHING_OUTSIDE, CarriesOut
 from fermix.application.delivery.deliverer import Deliverer
-from fermix.application.gateway.dispatcher import Dispatcher
+from fermix.application.gateway.consequences import Consequences
+from fermix.application.gateway.dispatcher import NOTHING_PREPARED, Dispatcher
 from fermix.application.gateway.gateway import Gateway, Receipt
 from fermix.application.gateway.health import HealthBoard
 from fermix.application.gateway.stages import Door
+from fermix.application.media.preparer import Preparer, ToldOfMedia
 from fermix.application.operations.ask import CLI_CHANNEL, Ask
 from fermix.application.ports.channel import (
     Buttons,
@@ -33,7 +35,9 @@ from fermix.application.ports.channel import (
     OutgoingPart,
     Typing,
     buttons_of,
+    media_sources_of,
 )
+from fermix.application.ports.file_inbox import FileInbox
 from fermix.application.ports.model import Model
 from fermix.application.ports.policies import PolicySource
 from fermix.application.ports.telemetry import UNHEARD, Telemetry
@@ -43,9 +47,11 @@ from fermix.application.turns.access import OfferAccess, Sandboxed
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.measuring import stream_observer
 from fermix.application.turns.phases import StreamObserver
+from fermix.application.turns.reply import OfferReply
 from fermix.application.turns.run_turn import RunTurn, TurnSettings, TurnTools
 from fermix.application.turns.settle import SettleTurn
 from fermix.application.turns.streaming import StreamReplies
+from fermix.application.turns.taking_in import TakeIn
 from fermix.application.turns.typing import ShowTyping
 from fermix.domain.authorization import ChannelAccess, Policies
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId, UserId
@@ -54,7 +60,9 @@ from fermix.domain.normalise import Registration
 from fermix.domain.streaming.mode import StreamingMode
 from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.testing.clock import CountedIds, StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs
 from fermix.testing.memory_ledger import MemoryLedger
+from tests.unit.application.media_parts import MediaParts
 from tests.unit.application.scripted import raw
 
 TEST = ChannelName("test")
@@ -64,6 +72,7 @@ DOOR = Door(
     registration=Registration(channel=TEST, account=AccountId("a")),
     features=ChannelFeatures(offers_again=True),
 )
+MEDIA_DOOR = replace(DOOR, reads_media=True)
 PUSH = Door(registration=Registration(channel=TEST, account=AccountId("a")), features=ChannelFeatures())
 
 
@@ -149,6 +158,7 @@ class House:
     gateway: Gateway
     board: HealthBoard
     ask: Ask
+    preparer: Preparer | None
 
     async def write(self, text: str = "hello", *, door: Door = DOOR, **facts: object) -> Receipt:
         (receipt,) = await self.write_all([raw(text, **facts)], door=door)
@@ -188,12 +198,16 @@ def build(
     keeps_waiting: bool = True,
     policies: PolicySource | None = None,
     outside: CarriesOut = NOTHING_OUTSIDE,
+    blobs: MemoryBlobs | None = None,
+    media: MediaParts | None = None,
+    inbox: FileInbox | None = None,
 ) -> House:
     clock = clock or StoppedClock()
     ids = ids or CountedIds()
     ledger = ledger or MemoryLedger(clock=clock, ids=ids, limits=limits)
     turns = wrap_turns(ledger.turns)
-    channel, cli = channel or TestChannel(typing=typing, drafts=drafts), CliChannel()
+    blobs = blobs or (MemoryBlobs(clock=clock) if media is None else media.blobs)
+    channel, cli = channel or TestChannel(typing=typing, drafts=drafts), CliChannel(blobs=blobs)
     channels: dict[ChannelName, Channel] = {TEST: channel, CLI_CHANNEL: cli}
     movable = Movable(allow())
     policies = policies or movable
@@ -219,7 +233,7 @@ def build(
         conversations=ledger.conversations,
         policies=policies,
         tools=TurnTools(
-            loop=AgentLoop(max_iterations=10, telemetry=telemetry),
+            loop=AgentLoop(max_iterations=10, telemetry=telemetry, blobs=blobs),
             toolbox=Toolbox(tools, computer_use=computer_use),
             models=OneModel(model),  # type: ignore[arg-type]  # answers `primary` with a profile
             settings=TurnSettings(persona=Persona(), time_limit=time_limit),
@@ -235,9 +249,21 @@ def build(
             observe=board.provider,
             telemetry=telemetry,
             access=access,
+            take_in=TakeIn(inbox=inbox),
+            reply=OfferReply(channels=channels, deliverer=deliverer),
         ),
         settle=settle,
         clock=clock,
+    )
+    preparer = (
+        None
+        if media is None
+        else media.preparer(
+            {TEST: media.server, **media_sources_of({CLI_CHANNEL: cli})},
+            queue=ledger.media,
+            clock=clock,
+            telemetry=telemetry,
+        )
     )
     dispatcher = Dispatcher(
         turns=turns,
@@ -246,16 +272,21 @@ def build(
         clock=clock,
         channels=channels,
         slots=slots,
+        preparation=NOTHING_PREPARED if preparer is None else preparer,
     )
     gateway = Gateway(
         admissions=ledger.admissions,
         policies=policies,
-        dispatcher=dispatcher,
-        deliverer=deliverer,
+        consequences=Consequences(
+            admissions=ledger.admissions,
+            dispatcher=dispatcher,
+            deliverer=deliverer,
+            clock=clock,
+            carries_out=carries_out,
+        ),
         board=board,
         clock=clock,
         telemetry=telemetry,
-        outside=carries_out,
     )
     ask = Ask(
         gateway=gateway,
@@ -277,6 +308,7 @@ def build(
         gateway=gateway,
         board=board,
         ask=ask,
+        preparer=preparer,
     )
 
 
@@ -287,6 +319,10 @@ async def running(house: House) -> AsyncGenerator[House]:
         tasks.start_soon(house.deliverer.run)
         tasks.start_soon(house.dispatcher.run)
         tasks.start_soon(house.gateway.run)
+        if house.preparer is not None:
+            told = ToldOfMedia(prepared=house.dispatcher.wake, spoken=house.gateway.spoken)
+            tasks.start_soon(house.preparer.run, told)
+            house.preparer.wake()
         await anyio.wait_all_tasks_blocked()
         yield house
         tasks.cancel_scope.cancel()

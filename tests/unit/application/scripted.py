@@ -5,10 +5,14 @@ from dataclasses import dataclass, field
 
 from fermix.application.ports.model import ModelAnswer, ModelError, ModelProfile, ModelRequest, ToolCall
 from fermix.application.ports.tools import ToolContext, ToolResult
+from fermix.application.ports.turns import ClaimedMessage, PreparedMedia
 from fermix.domain.capability import Capability, RiskClass
-from fermix.domain.ids import AccountId, ChannelName
+from fermix.domain.ids import AccountId, ChannelName, MessageRow
+from fermix.domain.incoming_media import MediaResult
 from fermix.domain.message import InboundMessage
 from fermix.domain.normalise import RawMessage, Registration, normalise
+from fermix.domain.route import target_of
+from fermix.domain.trust import Trust
 
 TELEGRAM = Registration(channel=ChannelName("telegram"), account=AccountId("bot"))
 
@@ -34,6 +38,19 @@ def message(text: str = "hello", *, registration: Registration = TELEGRAM, **fac
     return made
 
 
+def claimed(message: InboundMessage, *results: MediaResult, row: int = 1) -> ClaimedMessage:
+    """A message of a claimed turn, with what became of its attachments, in order."""
+    return ClaimedMessage(
+        row=MessageRow(row),
+        message=message,
+        target=target_of(message),
+        trust=Trust.OPERATOR,
+        media=tuple(
+            PreparedMedia(position=position, result=result) for position, result in enumerate(results)
+        ),
+    )
+
+
 @dataclass(slots=True)
 class ScriptedModel:
     """Answers one step after another; a step is an answer or an error."""
@@ -42,7 +59,13 @@ class ScriptedModel:
     profile: ModelProfile = PROFILE
     requests: list[ModelRequest] = field(default_factory=list)
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         self.requests.append(request)
         step = self.steps[min(len(self.requests), len(self.steps)) - 1]
         if isinstance(step, ModelError):

@@ -1,27 +1,36 @@
 """Pictures that belong together are one question, whatever order they come in and whoever dies meanwhile."""
 
+import hashlib
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import anyio
 import pytest
 
 from fermix.application.gateway.inbox import ChannelInbox
 from fermix.application.gateway.stages import Door
+from fermix.application.media.preparer import ToldOfMedia
+from fermix.application.ports.model import ModelProfile
 from fermix.domain.history import UserEntry
 from fermix.domain.lane import ALBUM_MAX_PARTS
 from fermix.testing.clock import CountedIds
 from fermix.testing.ledger_harness import LedgerHarness
+from fermix.testing.memory_blobs import MemoryBlobs
 from fermix.testing.memory_channel import MemoryChannel, MemoryPlatform
 from fermix.testing.scripted_model import ScriptedModel, ScriptedProvider
 from tests.contract.ledger.homes import HOMES
 from tests.unit.application.house import DOOR, TEST, build
+from tests.unit.application.media_parts import PNG, FileServer, MediaParts
 
 pytestmark = [pytest.mark.anyio, pytest.mark.parametrize("home", HOMES)]
 
+Asked: TypeAlias = tuple[list[str], list[str]]
+"""The words of a question, and the names of its pictures, each in order."""
+
+SEES = ModelProfile(provider="scripted", model="scripted-1", vision=True)
 WAIT = timedelta(seconds=3)
 OWNER = "1001"
 
@@ -33,6 +42,8 @@ class Street:
         self.harness = harness
         self.platform = MemoryPlatform()
         self.provider = ScriptedProvider()
+        self.server = FileServer()
+        self.names: dict[str, str] = {}
         self._ids = CountedIds(first=10**9)
         self._debounce = debounce
 
@@ -42,18 +53,23 @@ class Street:
         async with self.harness.open() as ledger, anyio.create_task_group() as tasks:
             channel = MemoryChannel(self.platform, clock=self.harness.clock, account="a")
             house = build(
-                ScriptedModel(self.provider),
+                ScriptedModel(self.provider, profile=SEES),
                 ledger=cast("Any", ledger),
                 clock=self.harness.clock,
                 ids=self._ids,
                 channel=cast("Any", channel),
+                media=MediaParts(blobs=MemoryBlobs(clock=self.harness.clock), server=self.server),
             )
+            assert house.preparer is not None
             await ledger.ownership.take(instance="a gateway", boot="boot")
             recovered = await ledger.ownership.recover(channels=frozenset({TEST}))
             tasks.start_soon(house.deliverer.run)
             house.deliverer.submit(recovered.parts)
             tasks.start_soon(house.dispatcher.run)
             house.dispatcher.wake()
+            told = ToldOfMedia(prepared=house.dispatcher.wake, spoken=house.gateway.spoken)
+            tasks.start_soon(house.preparer.run, told)
+            house.preparer.wake()
             door = Door(
                 registration=DOOR.registration,
                 features=channel.features,
@@ -69,7 +85,9 @@ class Street:
 
     async def picture(self, number: int, caption: str = "", *, album: str = "g1") -> None:
         """Somebody sends one picture of an album, and it is taken."""
-        picture = {"kind": "image", "reference": f"file-{number}", "name": f"p{number}.jpg"}
+        content = PNG + b"p%d" % number
+        picture = self.server.add(content, name=f"p{number}.jpg")
+        self.names[hashlib.sha256(content).hexdigest()] = f"p{number}"
         (written,) = self.platform.user_writes(
             caption, user=OWNER, facts={"id": str(number), "album": album, "attachments": [picture]}
         )
@@ -87,16 +105,15 @@ class Street:
                 await anyio.lowlevel.checkpoint()
         self.harness.clock.advance(WAIT)
 
-    async def asked(self, count: int) -> list[str]:
+    async def asked(self, count: int) -> list[Asked]:
         """What the model was asked last, in each of so many requests."""
         await self.provider.asked(count)
         assert len(self.provider.sent) == count
-        return [[e.text for e in each.entries if isinstance(e, UserEntry)][-1] for each in self.provider.sent]
-
-
-def in_this_order(text: str, *words: str) -> bool:
-    """Whether each of the words stands in the text, once, one after another."""
-    return all(text.count(word) == 1 for word in words) and sorted(words, key=text.index) == list(words)
+        entries = [[e for e in each.entries if isinstance(e, UserEntry)][-1] for each in self.provider.sent]
+        return [
+            (entry.text.split(), [self.names[picture.content.digest] for picture in entry.pictures])
+            for entry in entries
+        ]
 
 
 @pytest.fixture
@@ -113,7 +130,7 @@ async def test_parts_that_come_in_disorder_are_one_question_in_their_platforms_o
         await street.picture(103, "after")
         await street.wait_out()
         (question,) = await street.asked(1)
-        assert in_this_order(question, "p101.jpg", "before", "p102.jpg", "after", "p103.jpg")
+        assert question == (["before", "after"], ["p101", "p102", "p103"])
         assert len(await street.platform.saw(1)) == 1
 
 
@@ -126,7 +143,7 @@ async def test_a_death_inside_the_window_loses_no_part_and_parts_come_together(s
         await street.picture(3, "three")
         await street.wait_out()
         (question,) = await street.asked(1)
-        assert in_this_order(question, "one", "p1.jpg", "p2.jpg", "three", "p3.jpg")
+        assert question == (["one", "three"], ["p1", "p2", "p3"])
         await street.platform.saw(1)
 
 
@@ -137,8 +154,8 @@ async def test_a_text_sent_after_an_album_ends_its_wait_and_does_not_overtake_it
         await street.picture(2)
         await street.text(3, "and now?")
         album, text = await street.asked(2)
-        assert in_this_order(album, "look", "p1.jpg", "p2.jpg")
-        assert text == "and now?"
+        assert album == (["look"], ["p1", "p2"])
+        assert text == (["and", "now?"], [])
         await street.platform.saw(2)
 
 
@@ -146,9 +163,10 @@ async def test_a_text_sent_after_an_album_ends_its_wait_and_does_not_overtake_it
 async def test_the_tenth_part_ends_the_wait(street: Street) -> None:
     async with street.gateway():
         for number in range(1, ALBUM_MAX_PARTS + 1):
-            await street.picture(number, f"caption {number}.")
+            await street.picture(number, f"caption{number}")
         (question,) = await street.asked(1)
-        assert in_this_order(question, *(f"caption {n}." for n in range(1, ALBUM_MAX_PARTS + 1)))
+        numbers = range(1, ALBUM_MAX_PARTS + 1)
+        assert question == ([f"caption{n}" for n in numbers], [f"p{n}" for n in numbers])
         await street.platform.saw(1)
 
 
@@ -159,5 +177,5 @@ async def test_without_a_wait_every_picture_is_a_question_of_its_own(home: str, 
             await street.picture(1, "one")
             await street.picture(2, "two")
             first, second = await street.asked(2)
-            assert (first.split()[0], second.split()[0]) == ("one", "two")
+            assert (first, second) == ((["one"], ["p1"]), (["two"], ["p2"]))
             await street.platform.saw(2)

@@ -21,9 +21,14 @@ from fermix.domain.events import PromptShown
 from fermix.domain.history import ToolEntry
 from fermix.domain.trust import Trust
 from fermix.infrastructure.tools.directory_access import RequestDirectoryAccess
+from fermix.testing.clock import StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs
+from fermix.testing.memory_transcriber import MemoryTranscriber, ScriptedListener
+from fermix.testing.transcriber_harness import Heard
 from tests.unit.application.approving import FIRST_CODE, SECOND_CODE, Approving, Place, approving, place_in
-from tests.unit.application.house import DOOR, House, running
-from tests.unit.application.scripted import ScriptedModel, calls, raw, says
+from tests.unit.application.house import DOOR, MEDIA_DOOR, House, running
+from tests.unit.application.media_parts import OGG, PNG, MediaParts
+from tests.unit.application.scripted import PROFILE, ScriptedModel, calls, raw, says
 
 pytestmark = pytest.mark.anyio
 
@@ -121,6 +126,28 @@ async def test_an_approval_is_written_down_and_takes_the_request_up_again_with_a
     )
     assert now.message.attachments[0].reference == "file-1"
     assert resumed.target.reply_to == "m7"
+
+
+async def test_a_request_that_is_taken_up_again_keeps_what_was_seen_and_heard(place: Place) -> None:
+    model = ScriptedModel(
+        [asks_for(place.project), says("I wait."), says("Done.")], profile=replace(PROFILE, vision=True)
+    )
+    blobs, listener = MemoryBlobs(clock=StoppedClock()), ScriptedListener()
+    listener.will(Heard(text="what is this?"))
+    media = MediaParts(blobs=blobs, transcriber=MemoryTranscriber(listener, blobs=blobs))
+    home = approving(place, model, media=media)
+    files = [media.server.add(PNG), media.server.add(OGG)]
+    async with running(home.house):
+        await home.house.write("look", door=MEDIA_DOOR, attachments=files)
+        await sent(home, 2)
+        await home.house.write(CONFIRM, id="m8")
+        await sent(home, 4)
+
+    first, second = home.claims.seen
+    assert second.messages[0].media == first.messages[0].media
+    assert len(second.messages[0].media) == 2
+    assert sorted(media.server.asked) == ["file-1", "file-2"]
+    assert len(listener.audios) == 1
 
 
 async def test_several_messages_of_one_turn_are_taken_up_as_one_turn(place: Place) -> None:

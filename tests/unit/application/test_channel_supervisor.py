@@ -1,5 +1,6 @@
 """How a channel that fails stands, and when it is asked again."""
 
+import logging
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import timedelta
@@ -14,9 +15,11 @@ from fermix.application.ports.channel import (
     ChannelFeatures,
     ChannelRateLimited,
     ChannelRejected,
+    ChannelUnreachable,
     Inbox,
 )
 from fermix.application.ports.control import ChannelHealth, ChannelStatus
+from fermix.application.ports.remarks import Remark
 from tests.unit.application.house import ACCOUNT, DOOR, House, build, running
 from tests.unit.application.test_gateway import opened
 
@@ -40,6 +43,21 @@ class Scripted:
         if self.runs:
             raise self.runs.pop(0)
         await anyio.sleep_forever()
+
+
+class Remarking(Scripted):
+    """A channel with something to remark, or with a bug there."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: tuple[Remark, ...] = ()
+        self.breaks = False
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        if self.breaks:
+            raise RuntimeError("a bug")
+        return self.found
 
 
 @asynccontextmanager
@@ -106,3 +124,59 @@ async def test_a_platform_that_refuses_for_two_minutes_is_asked_only_a_few_times
             await settled()
         assert 5 <= channel.started <= 10
         assert health(house).status is ChannelStatus.DEGRADED
+
+
+def lines(caplog: pytest.LogCaptureFixture, *events: str) -> list[tuple[str, str]]:
+    """What an operator reads of these events; retries are for debugging."""
+    return [
+        (record.message, str(record.__dict__.get("cause", "")))
+        for record in caplog.records
+        if record.levelno >= logging.INFO and record.message in events
+    ]
+
+
+async def test_one_failure_is_one_line_of_the_log_however_often_it_is_tried(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    refused = "the token is refused: copy it again"
+    channel = Scripted(
+        *[ChannelRejected(refused)] * 6, ChannelUnreachable("no way there"), ChannelRejected(refused)
+    )
+    async with supervised(channel) as house:
+        for _ in range(600):
+            house.clock.advance(timedelta(seconds=1))
+            await settled()
+        assert channel.started == 9
+        assert lines(caplog, "channel.restarts") == [
+            ("channel.restarts", refused),
+            ("channel.restarts", "no way there"),
+        ]
+        assert channel.inbox is not None
+        await channel.inbox.accept(())
+        assert lines(caplog, "channel.listens_again") == [("channel.listens_again", "")]
+        assert health(house).detail is None
+
+
+async def test_the_whole_remedy_stands_in_health() -> None:
+    text = f"{'why ' * 60}: then restart"
+    async with supervised(Scripted(ChannelRejected(text))) as house:
+        assert health(house).detail == text
+
+
+async def test_a_channel_is_asked_for_its_remarks_whenever_health_is() -> None:
+    channel = Remarking()
+    async with supervised(channel) as house:
+        assert health(house).remarks == ()
+        channel.found = (Remark(text="its privacy mode is on"),)
+        assert health(house).remarks == channel.found
+
+
+async def test_remarks_that_fail_take_nobodys_health_away(caplog: pytest.LogCaptureFixture) -> None:
+    channel = Remarking()
+    async with supervised(channel) as house:
+        channel.breaks = True
+        for _ in range(3):
+            assert health(house).status is ChannelStatus.READY
+            assert health(house).remarks == ()
+    assert len(lines(caplog, "channel.remarks_failed")) == 1

@@ -9,6 +9,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
+from fermix.application.gateway.consequences import Consequences
 from fermix.application.gateway.dedupe import WebhookMemory
 from fermix.application.gateway.gateway import Gateway, Receipt
 from fermix.application.gateway.stages import Door
@@ -61,8 +62,12 @@ def slowly(house: House) -> tuple[SlowAdmissions, Gateway]:
     gateway = Gateway(
         admissions=slow,  # type: ignore[arg-type]  # only `admit` is used here
         policies=house.policies,
-        dispatcher=house.dispatcher,
-        deliverer=house.deliverer,
+        consequences=Consequences(
+            admissions=slow,  # type: ignore[arg-type]  # only `admit` is used here
+            dispatcher=house.dispatcher,
+            deliverer=house.deliverer,
+            clock=house.clock,
+        ),
         board=house.board,
         clock=house.clock,
     )

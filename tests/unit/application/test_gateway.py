@@ -51,7 +51,13 @@ class GatedModel:
     asked: list[str] = field(default_factory=list)
     requests: list[ModelRequest] = field(default_factory=list)
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         last = request.entries[-1]
         assert isinstance(last, UserEntry)
         self.asked.append(last.text)
@@ -284,8 +290,9 @@ async def test_a_new_window_forgets_what_came_before(command: str) -> None:
 
 
 @pytest.mark.requirement("turn.blank_completion")
-async def test_a_blank_answer_is_told_and_leaves_nothing_in_the_history() -> None:
-    model = ScriptedModel([says("  \n"), says("now then")])
+@pytest.mark.parametrize("nothing", ["  \n", "\x07", "\x1b\n\x00"])
+async def test_a_blank_answer_is_told_and_leaves_nothing_in_the_history(nothing: str) -> None:
+    model = ScriptedModel([says(nothing), says("now then")])
     async with running(build(model)) as house:
         await house.write("hello", id="m1")
         await house.write("again", id="m2")
@@ -314,7 +321,13 @@ async def test_a_failure_is_told_remembered_and_can_be_run_again() -> None:
 async def test_a_bug_in_a_turn_is_an_apology_and_the_next_turn_runs() -> None:
     class Broken(ScriptedModel):
         @override
-        async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+        async def complete(
+            self,
+            request: ModelRequest,
+            *,
+            on_text: Callable[[str], None],
+            on_thought: Callable[[str], None] | None = None,
+        ) -> ModelAnswer:
             if not self.requests:
                 self.requests.append(request)
                 raise KeyError("bug")

@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from fermix.application.delivery.deliverer import Deliverer
+from fermix.application.gateway.consequences import Consequences
 from fermix.application.gateway.gateway import Gateway
 from fermix.application.gateway.health import LEDGER
 from fermix.application.gateway.stages import Door
@@ -18,7 +19,7 @@ from fermix.application.ports.channel import ChannelFeatures, Offered, Verdict
 from fermix.application.ports.control import AskEnd, AskEnded, AskRequest, ChannelStatus
 from fermix.application.ports.ledger_errors import LedgerFull, LedgerUnavailable
 from fermix.application.ports.model import ModelError
-from fermix.application.ports.outbox import DueParts, NotDelivered, Outbox, PartEnd, SendingPart
+from fermix.application.ports.outbox import DueParts, LeftDraft, NotDelivered, Outbox, PartEnd, SendingPart
 from fermix.application.ports.turns import Settlement, Turns
 from fermix.application.turns.settle import Ending, SettleTurn
 from fermix.domain import wording
@@ -69,8 +70,12 @@ def failing(house: House) -> tuple[Failing, Gateway]:
     gateway = Gateway(
         admissions=cast("Admissions", admissions),
         policies=house.policies,
-        dispatcher=house.dispatcher,
-        deliverer=house.deliverer,
+        consequences=Consequences(
+            admissions=cast("Admissions", admissions),
+            dispatcher=house.dispatcher,
+            deliverer=house.deliverer,
+            clock=house.clock,
+        ),
         board=house.board,
         clock=house.clock,
     )
@@ -143,6 +148,9 @@ class Noting:
     async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
         return await self.outbox.due(channels=channels, limit=limit)
 
+    async def left_drafts(self, *, channels: Collection[ChannelName]) -> tuple[LeftDraft, ...]:
+        return await self.outbox.left_drafts(channels=channels)
+
     async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
         self.ends.append(end)
         return await self.outbox.done(part, end)
@@ -159,8 +167,12 @@ async def test_what_an_adapters_bug_says_is_not_stored_with_the_part() -> None:
         gateway = Gateway(
             admissions=house.ledger.admissions,
             policies=house.policies,
-            dispatcher=house.dispatcher,
-            deliverer=deliverer,
+            consequences=Consequences(
+                admissions=house.ledger.admissions,
+                dispatcher=house.dispatcher,
+                deliverer=deliverer,
+                clock=house.clock,
+            ),
             board=house.board,
             clock=house.clock,
         )

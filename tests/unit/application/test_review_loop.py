@@ -8,7 +8,8 @@ import anyio
 import pytest
 from typing_extensions import override
 
-from fermix.application.agent.loop import AgentLoop, fit_to_window
+from fermix.application.agent.loop import AgentLoop
+from fermix.application.agent.window import fit_to_window
 from fermix.application.ports.ledger_errors import LedgerBroken
 from fermix.application.ports.model import ModelAnswer, ModelError, ToolCall
 from fermix.application.ports.tools import ToolContext, ToolResult

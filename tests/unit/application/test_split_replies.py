@@ -43,6 +43,12 @@ async def test_a_channel_without_limit_gets_the_whole() -> None:
     assert await parts_of("x" * 10_000, ChannelFeatures()) == ["x" * 10_000]
 
 
+async def test_what_nobody_would_see_of_an_answer_is_no_part_of_it() -> None:
+    assert await parts_of("word " * 30 + "\x07" * 150, ChannelFeatures(max_text=150 + ROOM_FOR_MARK)) == [
+        ("word " * 30).rstrip()
+    ]
+
+
 @pytest.mark.requirement("deliver.mark_fits_the_cap", "deliver.splits_at_the_cap")
 async def test_a_long_reply_leaves_in_order_and_each_part_has_room_for_the_mark() -> None:
     text = "\n".join(f"line {number} 🙂" for number in range(60))

@@ -137,6 +137,23 @@ def test_media_with_a_caption_is_input(*, reads_media: bool) -> None:
     assert [each.reference for each in admission.message.attachments] == ["photo", "sticker"]
 
 
+def test_only_what_can_become_something_is_prepared_and_only_where_it_can_be_fetched() -> None:
+    attachments = [
+        {"kind": kind, "reference": f"{kind}-{number}"}
+        for number, kind in enumerate(["other", "audio", "image", "audio", "file"])
+    ]
+    fetched = admitted(text="look", attachments=attachments, reads_media=True)
+    assert isinstance(fetched, Input)
+    assert [(each.position, each.reference) for each in fetched.media] == [
+        (1, "audio-1"),
+        (2, "image-2"),
+        (4, "file-4"),
+    ]
+    named_only = admitted(text="look", attachments=attachments)
+    assert isinstance(named_only, Input)
+    assert named_only.media == ()
+
+
 @pytest.mark.requirement("trust.flow.message_to_snapshot", "snapshot.stored_with_the_turn")
 @pytest.mark.parametrize(("sender", "trust"), [("1001", Trust.OPERATOR), ("2002", Trust.GUEST)])
 def test_an_input_carries_its_senders_trust_into_the_turns_scope(sender: str, trust: Trust) -> None:

@@ -7,6 +7,7 @@ from datetime import timedelta
 import anyio
 import pytest
 
+from fermix.application.ports.admissions import StopEverything
 from fermix.application.ports.channel import (
     ChannelError,
     ChannelOutcomeUnknown,
@@ -24,8 +25,9 @@ from fermix.domain.ids import ChannelName, PlatformMessageId
 from fermix.domain.route import Target
 from fermix.domain.streaming.draft import WRITE_EVERY
 from fermix.domain.streaming.mode import StreamingMode, decide_mode
-from tests.unit.application.house import TEST, House, build, running
-from tests.unit.application.scripted import PROFILE, RecordingTool
+from fermix.testing.samples import commanding
+from tests.unit.application.house import DOOR, TEST, House, build, running
+from tests.unit.application.scripted import PROFILE, RecordingTool, message
 from tests.unit.application.test_gateway import OWNER
 
 pytestmark = pytest.mark.anyio
@@ -99,7 +101,13 @@ class Writer:
     _answer: anyio.Event = field(default_factory=anyio.Event)
     _ending: ModelAnswer | ModelError | None = None
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         self.on_text, self.asked = on_text, self.asked + 1
         self._asked.set()
         await self._answer.wait()
@@ -483,6 +491,26 @@ async def test_a_seal_that_was_under_way_at_a_death_is_repeated_without_a_mark()
         house.deliverer.submit(recovered.parts)
         await anyio.wait_all_tasks_blocked()
         assert survivor.seen() == ["the end"]
+
+
+async def test_a_draft_that_a_process_left_behind_which_died_at_the_stop_is_removed_by_the_next() -> None:
+    act = scene()
+    async with running(act.house) as house:
+        await house.write("hello")
+        await act.model.writes(LONG)
+        stopping = message("/stop", id="m2", registration=DOOR.registration)
+        await house.ledger.admissions.admit([commanding(stopping, StopEverything())])
+    survivor = scene()
+    survivor.board.shown = {PlatformMessageId("d1"): "what the first run had shown"}
+    survivor.house = build(
+        survivor.model, ledger=act.house.ledger, drafts=survivor.board, streaming=survivor.modes
+    )
+    await survivor.house.ledger.ownership.take(instance="the next", boot="boot")
+    async with running(survivor.house):
+        await survivor.board.called("discard")
+        await anyio.wait_all_tasks_blocked()
+        assert survivor.board.shown == {}
+        assert survivor.board.calls == [("discard", "d1")]
 
 
 @pytest.mark.requirement("streaming.draft.needs_ability")

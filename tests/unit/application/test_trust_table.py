@@ -8,10 +8,11 @@ import pytest
 
 from fermix.application.agent.toolbox import Toolbox
 from fermix.application.ports.admissions import Accepted, Input
-from fermix.application.ports.tools import Tool
+from fermix.application.ports.tools import Tool, ToolContext
 from fermix.domain.authorization import Trust
 from fermix.domain.capability import OnlyNames, RiskClass, Scope
 from fermix.domain.history import ToolEntry
+from fermix.domain.ids import TurnId
 from fermix.domain.route import route_of, target_of
 from fermix.domain.streaming.mode import StreamingMode
 from fermix.domain.sub_work import SubWork
@@ -249,8 +250,8 @@ async def test_the_screen_is_registered_only_while_computer_use_is_enabled(*, en
 @pytest.mark.requirement("trust.gui_control.only_when_enabled")
 def test_a_toolbox_that_is_told_nothing_has_no_screen() -> None:
     tools: list[Tool] = [RecordingTool("screen", risk=RiskClass.GUI_CONTROL), RecordingTool("look")]
-    scope = Scope(trust=Trust.OPERATOR)
-    assert [tool.name for tool in Toolbox(tools).definitions(scope)] == ["look"]
+    context = ToolContext(turn=TurnId(1), scope=Scope(trust=Trust.OPERATOR))
+    assert [tool.name for tool in Toolbox(tools).definitions(context)] == ["look"]
     assert not Toolbox(tools).knows("screen")
 
 

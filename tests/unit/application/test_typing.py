@@ -17,6 +17,7 @@ from fermix.domain.ids import AccountId, ChannelName, ChatId
 from fermix.domain.route import Target
 from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.testing.clock import StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs
 from tests.unit.application.house import TEST, House, TestChannel, build, running
 from tests.unit.application.scripted import PROFILE
 from tests.unit.application.test_gateway import GatedModel, opened, settled
@@ -54,7 +55,13 @@ class FailingModel:
     profile: ModelProfile = PROFILE
     gate: anyio.Event = field(default_factory=anyio.Event)
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         await self.gate.wait()
         raise ModelError(Failure(kind=FailureKind.UNREACHABLE, provider=self.profile.provider))
 
@@ -231,7 +238,7 @@ async def test_cancelling_the_work_ends_typing() -> None:
     assert typing.shown == [HERE]
 
 
-@pytest.mark.parametrize("channel", [CliChannel(), TestChannel()])
+@pytest.mark.parametrize("channel", [CliChannel(blobs=MemoryBlobs(clock=StoppedClock())), TestChannel()])
 async def test_a_channel_without_typing_is_worked_for_all_the_same(channel: CliChannel | TestChannel) -> None:
     clock = StoppedClock()
     show = ShowTyping(channels={ChannelName("test"): channel}, clock=clock)

@@ -39,7 +39,7 @@ def test_what_is_written_as_a_number_becomes_digits_and_nothing_else_is_touched(
     ],
 )
 def test_a_phone_goes_by_the_spellings_of_its_country(digits: str, others: tuple[str, ...]) -> None:
-    """F31: a Brazilian number that is a landline without its ninth digit has one spelling."""
+    """A Brazilian number that is a landline without its ninth digit has one spelling."""
     assert other_spellings(digits) == others
 
 

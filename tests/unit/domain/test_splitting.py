@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fermix.domain.splitting import TextUnit, split, units
+from tests.unit.steps import growth
 
 UTF16 = TextUnit.UTF16
 PROSE = st.text(
@@ -73,7 +74,7 @@ def test_units_are_counted_as_the_encoding_counts_them(units_of: str) -> None:
     assert units(units_of, TextUnit.CODE_POINTS) == len(units_of)
 
 
-@pytest.mark.parametrize("text", ["", " \n\n ", "\t"])
+@pytest.mark.parametrize("text", ["", " \n\n ", "\t", "\x07", "\x00\n\x1b\x7f\x85"])
 def test_nothing_to_say_gives_no_pieces(text: str) -> None:
     assert split(text, limit=100) == ()
 
@@ -142,3 +143,22 @@ def test_a_line_that_the_limit_cuts_is_not_taken_for_the_end_of_a_block() -> Non
         "```py\n" + "x" * 50 + "\n```",
         "```py\n```py\n" + "y" * 40 + "\n```",
     )
+
+
+@pytest.mark.parametrize(
+    ("piece", "limit", "unit"),
+    [
+        ("wörd ", 200, UTF16),
+        ("🙂", 200, UTF16),
+        ("é" * 300 + "\n", 200, UTF16),
+        ("word ", 200, TextUnit.CODE_POINTS),
+        ("```\nx\n```\n", 200, TextUnit.CODE_POINTS),
+        ("a:\n", 200, TextUnit.CODE_POINTS),
+    ],
+)
+def test_the_work_grows_with_the_text_and_no_faster(piece: str, limit: int, unit: TextUnit) -> None:
+    assert growth(lambda text: split(text, limit=limit, unit=unit), piece, length=2000) < 5
+
+
+def test_the_work_of_a_cut_grows_with_the_limit_and_no_faster() -> None:
+    assert growth(lambda text: split(text + text, limit=len(text)), "```\nx\n```\n", length=2000) < 5

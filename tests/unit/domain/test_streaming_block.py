@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fermix.domain.splitting import TextUnit, code_blocks
-from fermix.domain.streaming.block import IDLE, MAX_THOUGHTS, WINDOW, BlockLimits, BlockMachine, SendBlock
+from fermix.domain.streaming.block import (
+    IDLE,
+    MAX_PIECES,
+    MAX_THOUGHTS,
+    WINDOW,
+    BlockLimits,
+    BlockMachine,
+    SendBlock,
+    Unsent,
+)
 from fermix.domain.streaming.draft import WRITE_EVERY
 from fermix.domain.streaming.heard import BeganAnew, Heard, ItemDone, Missed, Thought, Wrote
 from fermix.domain.streaming.thoughts import thought_line
@@ -57,6 +66,16 @@ def test_a_blank_line_that_comes_too_early_or_too_late_is_no_place() -> None:
     assert machine(Wrote(text="x" * 1300)).next_block(START) == SendBlock(text="x" * WINDOW)
 
 
+def test_a_paragraph_over_the_window_is_cut_between_words() -> None:
+    written = machine(Wrote(text="sentence " * 150))
+    block = written.next_block(START)
+    assert block is not None
+    assert set(block.text.split()) == {"sentence"}
+    rest = written.end("sentence " * 150).text
+    assert rest is not None
+    assert f"{block.text} {rest}".split() == ["sentence"] * 150
+
+
 @pytest.mark.requirement("streaming.block.chunks")
 def test_what_waits_for_a_second_without_news_goes_out_whatever_its_size() -> None:
     blocks = machine(Wrote(text="Let me look."))
@@ -84,7 +103,7 @@ def test_a_code_block_over_the_channels_cap_is_split_for_it() -> None:
     assert all(
         len(piece) <= 1000 and piece.startswith("```py\n") and piece.endswith("```") for piece in pieces
     )
-    assert blocks.end("```py\n" + "line\n" * 400 + "```\n") == ""
+    assert blocks.end("```py\n" + "line\n" * 400 + "```\n") == Unsent(text="")
 
 
 def test_a_finished_item_goes_out_at_once_and_the_next_step_begins_from_nothing() -> None:
@@ -94,6 +113,39 @@ def test_a_finished_item_goes_out_at_once_and_the_next_step_begins_from_nothing(
     blocks.hear(BeganAnew(), second(2))
     blocks.hear(Wrote(text="I look again."), second(2))
     assert blocks.next_block(second(3)) == SendBlock(text="I look again.")
+
+
+def test_finished_items_are_sent_however_quickly_the_next_step_follows() -> None:
+    blocks = machine()
+    for text in ("I look.", "I look again.", "I look once more."):
+        for event in (BeganAnew(), Wrote(text=text), ItemDone()):
+            blocks.hear(event, START)
+    blocks.hear(BeganAnew(), START)
+    blocks.hear(Wrote(text="Nothing."), START)
+    assert blocks.next_block(START) == SendBlock(text="I look.")
+    blocks.committed()
+    assert blocks.end("Nothing.") == Unsent(blocks=("I look again.", "I look once more."))
+
+
+def test_an_item_that_could_not_be_committed_keeps_its_place() -> None:
+    blocks = machine(Wrote(text="I look."), ItemDone())
+    block = blocks.next_block(START)
+    assert block is not None
+    blocks.hear(BeganAnew(), START)
+    blocks.failed(block)
+    blocks.hear(Wrote(text="Nothing."), second(1))
+    assert blocks.next_block(second(2)) == block
+    blocks.committed()
+    assert blocks.end("Nothing.") == Unsent()
+
+
+def test_only_so_much_waits_and_the_rest_of_an_answer_is_left_to_the_reply() -> None:
+    text = "\n\n".join("x" * 900 for _ in range(2 * MAX_PIECES))
+    blocks = machine(Wrote(text=text), ItemDone())
+    unsent = blocks.end(text)
+    assert len(unsent.blocks) == MAX_PIECES
+    assert unsent.text is not None
+    assert "\n\n".join([*unsent.blocks, unsent.text]) == text
 
 
 def test_a_long_finished_item_leaves_in_pieces_of_at_most_twelve_hundred_once_a_second() -> None:
@@ -139,7 +191,7 @@ def test_a_text_that_begins_anew_within_its_step_is_waited_for_until_it_has_regr
     for piece in ("The first", " words.", " And more."):
         blocks.hear(Wrote(text=piece), second(2))
     assert blocks.next_block(second(3)) == SendBlock(text=" And more.")
-    assert blocks.end("The first words. And more.") == ""
+    assert blocks.end("The first words. And more.") == Unsent(text="")
 
 
 def test_a_text_that_comes_back_as_another_one_is_sent_from_its_beginning() -> None:
@@ -149,22 +201,22 @@ def test_a_text_that_comes_back_as_another_one_is_sent_from_its_beginning() -> N
     blocks.hear(BeganAnew(), second(2))
     blocks.hear(Wrote(text="Other words."), second(2))
     assert blocks.next_block(second(3)) == SendBlock(text="Other words.")
-    assert blocks.end("Third words.") is None
+    assert blocks.end("Third words.") == Unsent()
 
 
 def test_the_reply_holds_what_was_not_sent() -> None:
     untouched = machine(Wrote(text="all of it"))
-    assert untouched.end("all of it") is None
+    assert untouched.end("all of it") == Unsent()
     partly = machine(Wrote(text="first. "))
     assert partly.next_block(second(1)) is not None
     partly.hear(Wrote(text="second."), second(1))
-    assert partly.end("first. second.") == "second."
+    assert partly.end("first. second.") == Unsent(text="second.")
 
 
 def test_after_a_gap_the_rest_is_left_to_the_reply() -> None:
     blocks = machine(Wrote(text="first. "), Missed(), Wrote(text="third."))
     assert blocks.next_block(second(5)) is None
-    assert blocks.end("first. second. third.") is None
+    assert blocks.end("first. second. third.") == Unsent()
 
 
 def test_two_failures_leave_everything_to_the_reply() -> None:
@@ -174,7 +226,7 @@ def test_two_failures_leave_everything_to_the_reply() -> None:
         assert block is not None
         blocks.failed(block)
     assert blocks.next_block(second(9)) is None
-    assert blocks.end("words and more") == "words\n\n and more"
+    assert blocks.end("words and more") == Unsent(blocks=("words",), text=" and more")
 
 
 def test_a_very_long_code_block_is_not_read_anew_with_every_piece() -> None:
@@ -234,5 +286,5 @@ def test_blocks_and_the_rest_are_the_whole_text_once(steps: list[tuple[str, obje
         watched.sent.append(block.text)
     final = watched.step + tail
     rest = watched.machine.end(final)
-    whole = "".join([*watched.sent, final if rest is None else rest])
+    whole = "".join([*watched.sent, *rest.blocks, final if rest.text is None else rest.text])
     assert whole.split() == final.split() or "".join(whole.split()) == "".join(final.split())

@@ -10,6 +10,7 @@ from fermix.entrypoints.channels import door_of
 from fermix.infrastructure.settings.model import Settings
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_channel import MemoryChannel, MemoryPlatform
+from tests.unit.application.house import TestChannel
 
 CHANNEL = MemoryChannel(MemoryPlatform(), clock=StoppedClock())
 
@@ -28,6 +29,11 @@ def test_a_channel_that_sends_whole_messages_waits_for_no_album(name: str) -> No
 @pytest.mark.parametrize("name", ["telegram", "whatsapp"])
 def test_a_channel_that_sends_pictures_one_by_one_waits_three_seconds(name: str) -> None:
     assert door_of(ChannelName(name), CHANNEL, settings()).album_debounce == timedelta(seconds=3)
+
+
+def test_what_hangs_on_messages_is_read_where_the_channel_fetches_it() -> None:
+    assert door_of(ChannelName("telegram"), CHANNEL, settings()).reads_media
+    assert not door_of(ChannelName("telegram"), TestChannel(), settings()).reads_media
 
 
 @pytest.mark.parametrize("wait", [0, -1])

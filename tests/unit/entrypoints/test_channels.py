@@ -8,11 +8,13 @@ import pytest
 
 from fermix.application.ports.channel import drafts_of
 from fermix.application.ports.control import ChannelStatus, OwnerKind
+from fermix.application.ports.webhooks import webhooks_of
 from fermix.domain.ids import ChannelName
 from fermix.domain.splitting import TextUnit
 from fermix.domain.streaming.mode import StreamingMode
+from fermix.domain.transport import Transport, transport_named
 from fermix.entrypoints.channels import channels_of, door_of, initial_health, streaming_modes
-from fermix.entrypoints.messengers import WITH_DRAFTS
+from fermix.entrypoints.messengers import WEBHOOK_PATHS, WITH_DRAFTS
 from fermix.entrypoints.preparation import prepare
 from fermix.entrypoints.surroundings import surroundings_of
 from fermix.infrastructure.settings.model import Settings
@@ -55,6 +57,41 @@ def test_answers_are_shown_while_they_are_written_only_where_the_owner_wants_it(
 def test_what_is_said_of_drafts_without_loading_a_channel_is_true(tmp_path: Path) -> None:
     channels = channels_of(settings(tmp_path, COMPLETE), OwnerKind.DAEMON, SystemClock(), AROUND)
     assert drafts_of(channels).keys() == channels.keys() & WITH_DRAFTS
+
+
+SIGNAL = 'enabled = true\naccount = "+15550000001"\nowner_user_id = "+15551001"\ncli_path = "/nowhere/cli"\n'
+
+
+@pytest.mark.requirement("streaming.draft.needs_ability")
+@pytest.mark.parametrize(("mode", "warnings"), [("draft", 1), ("block", 0), ("off", 0)])
+def test_drafts_on_a_channel_that_has_none_are_warned_about_once(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, mode: str, warnings: int
+) -> None:
+    section = f'{COMPLETE}\nstreaming = "draft"\n[fermix_channels.signal]\n{SIGNAL}streaming = "{mode}"'
+    channels = channels_of(settings(tmp_path, section), OwnerKind.DAEMON, SystemClock(), AROUND)
+    assert channels.keys() == {"telegram", "signal"}
+    told = [record for record in caplog.records if record.getMessage() == "channel.no_drafts"]
+    assert [vars(record)["channel"] for record in told] == ["signal"] * warnings
+
+
+DISCORD = 'enabled = true\nbot_token = "OTAwMDAwMDAwMDAwMDAwMDAx.GaBcDe.secret"\nowner_user_id = "7"\n'
+
+
+@pytest.mark.requirement("channel.transports")
+def test_what_polls_keeps_a_socket_or_a_child_opens_no_endpoint(tmp_path: Path) -> None:
+    section = f"{COMPLETE}\n[fermix_channels.signal]\n{SIGNAL}[fermix_channels.discord]\n{DISCORD}"
+    found = settings(tmp_path, section)
+    channels = channels_of(found, OwnerKind.DAEMON, SystemClock(), AROUND)
+    modes = {
+        name: transport_named(getattr(found.channels.by_name()[name], "mode", None)) for name in channels
+    }
+    assert modes == {
+        "telegram": Transport.POLLING,
+        "discord": Transport.GATEWAY,
+        "signal": Transport.SUBPROCESS,
+    }
+    assert webhooks_of(channels) == ()
+    assert not channels.keys() & WEBHOOK_PATHS.keys()
 
 
 @pytest.mark.requirement("config.channel_without_owner_is_not_started")

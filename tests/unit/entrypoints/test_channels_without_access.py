@@ -25,6 +25,8 @@ from fermix.infrastructure.channels.cli.channel import CliChannel
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.policies import policies_of
 from fermix.infrastructure.system.clock import SystemClock
+from fermix.testing.clock import StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs
 
 AROUND = surroundings_of(Path("/nowhere"), {})
 MODES = {
@@ -41,7 +43,7 @@ WELL = (ProviderHealth(name="p", model="m", status=Readiness.READY),)
 
 
 def _channel(_settings: Settings, _clock: Clock, _around: Surroundings) -> Channel:
-    return CliChannel()
+    return CliChannel(blobs=MemoryBlobs(clock=StoppedClock()))
 
 
 BUILDERS = dict.fromkeys(MODES, _channel)

@@ -72,17 +72,19 @@ class Journal:
         intent = self._intent("block", Repeat.TEXT, "{}")
         return await self.turns.begin_effect(replace(intent, part=part, target=target))
 
-    async def ask(self, name: str, intent: str, part: Part, target: Target) -> SendingPart | None:
-        """Commit a prompt to a human: what is asked, and the part that shows it, to be sent now.
+    async def send(
+        self, name: str, intent: str, part: Part, target: Target, *, repeat: Repeat = Repeat.UNSAFE
+    ) -> SendingPart | None:
+        """Commit what a call shows in the conversation: what it was about, and the part to be sent now.
 
         Returns:
             What to send at once; nothing while something older is on its way there.
 
         Raises:
-            StaleTurn: the turn was stopped; nobody may be asked.
+            StaleTurn: the turn was stopped; nothing may be shown.
         """
-        asked = self._intent(name, Repeat.UNSAFE, intent[:MAX_NOTE])
-        return await self.turns.begin_effect(replace(asked, part=part, target=target))
+        meant = self._intent(name, repeat, intent[:MAX_NOTE])
+        return await self.turns.begin_effect(replace(meant, part=part, target=target))
 
     def _intent(self, name: str, repeat: Repeat, intent: str) -> EffectIntent:
         step, self._step = self._step, self._step + 1

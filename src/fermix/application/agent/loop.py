@@ -1,9 +1,7 @@
 """Model, tools, model, tools, answer: the loop of one turn, with its bounds."""
 
-import json
 import logging
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import anyio
@@ -11,13 +9,15 @@ import anyio
 from fermix.application.agent.arguments import kept_arguments
 from fermix.application.agent.journal import Journal
 from fermix.application.agent.measuring import Measuring, Outcomes, measured_calls, measured_request
+from fermix.application.agent.sight import NOTHING_KEPT, Sight, forget_pictures
 from fermix.application.agent.toolbox import Toolbox
+from fermix.application.ports.blobs import ReadsBlobs
 from fermix.application.ports.ledger_errors import LedgerError
-from fermix.application.ports.model import Model, ModelError, ModelRequest, ToolCall, ToolDefinition
+from fermix.application.ports.model import Model, ModelAnswer, ModelError, ToolCall
 from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.application.ports.tools import ToolContext, ToolResult
 from fermix.domain import wording
-from fermix.domain.events import StepStarted, TextDelta, ToolFinished, ToolStarted, TurnEvent
+from fermix.domain.events import StepStarted, TextDelta, ThoughtTold, ToolFinished, ToolStarted, TurnEvent
 from fermix.domain.failure import Failure, FailureKind
 from fermix.domain.history import (
     AssistantEntry,
@@ -26,16 +26,10 @@ from fermix.domain.history import (
     MarkerEntry,
     ToolEntry,
     UserEntry,
-    cut_to_budget,
 )
 from fermix.domain.loop_detection import LoopDetector, LoopVerdict
 
 _log = logging.getLogger("fermix.agent")
-
-BYTES_PER_TOKEN = 3
-"""Deliberately low: a history cut too early costs a memory, one cut too late costs the answer."""
-
-TOKENS_PER_ENTRY = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,9 +47,10 @@ class AgentTask:
         history: what came before, oldest first; cut to the model's window here.
         transcript: what this turn adds to the history, beginning with the user's entry. The loop appends
             whole steps only (an answer with the results of all its calls), so that it can be kept whatever
-            happens next.
+            happens next, and takes out pictures that the provider refused.
         corrections: asked at each boundary between steps for what the user added meanwhile.
         report: told what happens, at once; must not block.
+        thoughts: whether somebody wants to know what the model thinks.
     """
 
     model: Model
@@ -67,14 +62,18 @@ class AgentTask:
     journal: Journal
     report: Callable[[TurnEvent], None]
     corrections: Callable[[], Sequence[UserEntry]] = tuple
+    thoughts: bool = False
 
 
 class AgentLoop:
     """Runs a task to its answer. Raises `ModelError` when there is none."""
 
-    def __init__(self, *, max_iterations: int, telemetry: Telemetry = UNHEARD) -> None:
+    def __init__(
+        self, *, max_iterations: int, telemetry: Telemetry = UNHEARD, blobs: ReadsBlobs = NOTHING_KEPT
+    ) -> None:
         self._max_iterations = max_iterations
         self._telemetry = telemetry
+        self._blobs = blobs
 
     async def run(self, task: AgentTask) -> AgentAnswer:
         """Ask, run the calls, ask again, until the model answers without calls.
@@ -84,20 +83,13 @@ class AgentLoop:
         """
         detector = LoopDetector()
         measuring = Measuring(telemetry=self._telemetry, clock=task.journal.clock, turn=task.context.turn)
-        tools = task.toolbox.definitions(task.context.scope) if task.model.profile.tools else ()
+        tools = task.toolbox.definitions(task.context) if task.model.profile.tools else ()
+        sight = Sight(model=task.model, system=task.system, tools=tools, blobs=self._blobs)
         for step in range(1, self._max_iterations + 1):
             if step > 1:
                 task.transcript.extend(task.corrections())
                 task.report(StepStarted(step=step))
-            with measured_request(measuring, task.model.profile, step):
-                answer = await task.model.complete(
-                    ModelRequest(
-                        system=task.system,
-                        entries=fit_to_window(task.history, task.transcript, task.model, task.system, tools),
-                        tools=tools,
-                    ),
-                    on_text=lambda text: task.report(TextDelta(text=text)),
-                )
+            answer = await _ask(task, sight, measuring, step)
             calls = tuple(_record(call) for call in answer.tool_calls)
             said = AssistantEntry(
                 text=answer.text,
@@ -113,6 +105,8 @@ class AgentLoop:
             task.transcript.extend((said, *results))
             if stuck:
                 raise ModelError(Failure(kind=FailureKind.LOOPING))
+            if _is_whole_answer(answer, outcomes, task.toolbox):
+                return AgentAnswer(text="")
         raise ModelError(
             Failure(kind=FailureKind.STEP_LIMIT, detail=wording.step_limit(self._max_iterations))
         )
@@ -163,6 +157,30 @@ class AgentLoop:
         return entries, stuck
 
 
+async def _ask(task: AgentTask, sight: Sight, measuring: Measuring, step: int) -> ModelAnswer:
+    """Ask for the next step; once more when all that was wrong with the request were pictures of earlier turns."""
+    while True:
+        request = await sight.request(task.history, task.transcript)
+        try:
+            with measured_request(measuring, task.model.profile, step):
+                return await task.model.complete(
+                    request,
+                    on_text=lambda text: task.report(TextDelta(text=text)),
+                    on_thought=(lambda text: task.report(ThoughtTold(text=text))) if task.thoughts else None,
+                )
+        except ModelError as exc:
+            if not sight.looks_away(exc.failure):
+                forget_pictures(exc.failure, task.transcript)
+                raise
+
+
+def _is_whole_answer(answer: ModelAnswer, outcomes: Outcomes, toolbox: Toolbox) -> bool:
+    """Whether the only call of an answer without text did what there was to do."""
+    if len(answer.tool_calls) != 1 or answer.text.strip():
+        return False
+    return toolbox.is_terminal(answer.tool_calls[0].name) and not outcomes.results[0].failed
+
+
 async def _run_into(outcomes: Outcomes, index: int, call: ToolCall, task: AgentTask) -> None:
     task.report(ToolStarted(call_id=call.call_id, name=call.name))
     began = task.journal.clock.monotonic()
@@ -201,41 +219,3 @@ def _group(calls: Sequence[ToolCall], start: int, task: AgentTask) -> range:
 
 def _record(call: ToolCall) -> CallRecord:
     return CallRecord(call_id=call.call_id, name=call.name, arguments=kept_arguments(call.arguments))
-
-
-def _measure(entry: HistoryEntry) -> int:
-    match entry:
-        case AssistantEntry(text=text, calls=calls, provider_state=state):
-            written = text + (state or "") + "".join(c.name + c.arguments + c.call_id for c in calls)
-        case ToolEntry(text=text, name=name, call_id=call_id):
-            written = text + name + call_id
-        case _:
-            written = entry.text
-    return TOKENS_PER_ENTRY + math.ceil(len(written.encode(errors="surrogatepass")) / BYTES_PER_TOKEN)
-
-
-def fit_to_window(
-    history: Sequence[HistoryEntry],
-    turn: Sequence[HistoryEntry],
-    model: Model,
-    system: str,
-    tools: Sequence[ToolDefinition],
-) -> tuple[HistoryEntry, ...]:
-    """The history and the turn so far, with the oldest exchanges left out that the model's window cannot hold.
-
-    The turn itself is never cut. Tokens are estimated from bytes; the provider's own count is not known
-    before it answers.
-    """
-    window = model.profile.context_window
-    if window is None:
-        return (*history, *turn)
-    schemas: list[Mapping[str, object]] = [tool.parameters for tool in tools]
-    fixed = (
-        len(system.encode(errors="surrogatepass"))
-        + len(json.dumps(schemas))
-        + sum(len(tool.description) for tool in tools)
-    )
-    reserve = model.profile.max_output_tokens or window // 8
-    budget = window - reserve - math.ceil(fixed / BYTES_PER_TOKEN) - sum(_measure(entry) for entry in turn)
-    kept = cut_to_budget([*history, UserEntry(text="")], budget=budget, measure=_measure)[:-1]
-    return (*kept, *turn)

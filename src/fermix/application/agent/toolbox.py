@@ -1,14 +1,14 @@
 """The capabilities of one process with their code, and running one call of a turn that may use it."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from fermix.application.agent.arguments import BadArguments, read_arguments
 from fermix.application.agent.journal import Journal
 from fermix.application.ports.ledger_errors import LedgerError
 from fermix.application.ports.model import ToolCall, ToolDefinition
-from fermix.application.ports.tools import Tool, ToolContext, ToolResult
-from fermix.domain.capability import RiskClass, Scope
+from fermix.application.ports.tools import OfferedByTurn, Tool, ToolContext, ToolResult
+from fermix.domain.capability import RiskClass
 from fermix.domain.normalise import clean
 
 _log = logging.getLogger("fermix.tools")
@@ -39,12 +39,20 @@ class Toolbox:
                 raise ValueError(f"capability {tool.capability.name!r} is registered twice")
             self._tools[tool.capability.name] = tool
 
-    def definitions(self, scope: Scope) -> tuple[ToolDefinition, ...]:
-        """What a model is told for a turn of this scope, in the order of registration."""
+    def definitions(self, context: ToolContext) -> tuple[ToolDefinition, ...]:
+        """What a model is told in this turn, in the order of registration."""
         return tuple(
-            ToolDefinition(name=c.name, description=c.description, parameters=c.parameters)
-            for c in scope.visible(tool.capability for tool in self._tools.values())
+            ToolDefinition(
+                name=tool.capability.name, description=tool.capability.description, parameters=parameters
+            )
+            for tool in self._tools.values()
+            if (parameters := _offered(tool, context)) is not None
         )
+
+    def offers(self, name: str, context: ToolContext) -> bool:
+        """Whether this turn has a tool of that name."""
+        tool = self._tools.get(name)
+        return tool is not None and _offered(tool, context) is not None
 
     def knows(self, name: str) -> bool:
         """Whether a tool of that name is registered, available or not."""
@@ -60,6 +68,11 @@ class Toolbox:
         tool = self._tools.get(name)
         return tool is not None and tool.capability.category == "channel"
 
+    def is_terminal(self, name: str) -> bool:
+        """Whether a call of that name can be a whole answer."""
+        tool = self._tools.get(name)
+        return tool is not None and tool.capability.terminal
+
     async def run(self, call: ToolCall, context: ToolContext, journal: Journal) -> ToolResult:
         """Run one call, or say why not. Never raises for what a tool or a model does wrong.
 
@@ -69,7 +82,7 @@ class Toolbox:
         tool = self._tools.get(call.name)
         if tool is None:
             return _refused(call, f"There is no tool named {call.name[:80]!r}.")
-        if not context.scope.allows(tool.capability):
+        if _offered(tool, context) is None:
             return _refused(call, f"The tool {call.name!r} is not available in this conversation.")
         try:
             arguments = read_arguments(call.arguments)
@@ -89,6 +102,13 @@ class Toolbox:
             await journal.end(step, result)
         _log.info("tool.finished", extra={"tool": call.name, "turn": context.turn, "failed": result.failed})
         return result
+
+
+def _offered(tool: Tool, context: ToolContext) -> Mapping[str, object] | None:
+    """What a tool takes in this turn; `None` where the turn does not have it. The scope has the first word."""
+    if not context.scope.allows(tool.capability):
+        return None
+    return tool.offered(context) if isinstance(tool, OfferedByTurn) else tool.capability.parameters
 
 
 def _refused(call: ToolCall, text: str) -> ToolResult:

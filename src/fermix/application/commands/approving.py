@@ -145,7 +145,11 @@ def _inputs(turn: ClaimedTurn, prompt: Prompt) -> Iterator[Input]:
             scope=turn.scope,
             album=album,
             media=tuple(
-                MediaToPrepare(position=each.position, reference=message.attachments[each.position].reference)
+                MediaToPrepare(
+                    position=each.position,
+                    reference=message.attachments[each.position].reference,
+                    prepared=each.result,
+                )
                 for each in claimed.media
             ),
         )

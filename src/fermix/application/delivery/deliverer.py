@@ -3,6 +3,7 @@
 import logging
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import anyio
@@ -47,6 +48,25 @@ _PAUSE = timedelta(seconds=1)
 OnDelivered = Callable[[TurnId], None]
 
 
+@dataclass(slots=True)
+class EarlyPart:
+    """A part that left before its turn's end."""
+
+    end: PartEnd | None = None
+    _ended: anyio.Event = field(default_factory=anyio.Event)
+
+    def ends(self, end: PartEnd) -> None:
+        """Tell whoever waits."""
+        self.end = end
+        self._ended.set()
+
+    async def ended(self, *, within: float) -> PartEnd | None:
+        """What became of it; `None` when that is not known after so many seconds."""
+        with anyio.move_on_after(within):
+            await self._ended.wait()
+        return self.end
+
+
 class Deliverer:
     """The only place that sends again. One chain per target, so that parts of one place never overtake."""
 
@@ -66,6 +86,7 @@ class Deliverer:
         self._clock = clock
         self._ids = ids
         self._waits = waits
+        self._drafting = frozenset(drafts_of(channels))
         self._sealing = Sealing(drafts_of(channels))
         self._send = Sending(channels=channels, sealing=self._sealing, clock=clock, ids=ids)
         self._wakeup = Wakeup(clock)
@@ -76,6 +97,8 @@ class Deliverer:
         self._withdrawn: set[PartId] = set()
         self._unsealed: dict[PartId, SendingPart] = {}
         self._lost: deque[tuple[Target, PlatformMessageId]] = deque()
+        self._may_be_left = True
+        self._early: dict[PartId, EarlyPart] = {}
         self._open: dict[TurnId, int] = {}
         self._on_delivered: dict[TurnId, OnDelivered] = {}
         self._slots = anyio.CapacityLimiter(MAX_SENDS)
@@ -90,12 +113,28 @@ class Deliverer:
             self._ready.append(part)
         self._wakeup.wake()
 
+    def submit_early(self, turn: TurnId, part: SendingPart | None) -> EarlyPart | None:
+        """Take note of a part that a turn committed before its end; send it now, unless an older one holds it.
+
+        Returns:
+            Its end, to wait for; `None` when it leaves only later.
+        """
+        self._open[turn] = self._open.get(turn, 0) + 1
+        if part is None:
+            return None
+        self.submit((part,))
+        return self._early.setdefault(part.part, EarlyPart())
+
     def expect(self, turn: TurnId, parts: int, on_delivered: OnDelivered) -> None:
-        """Call back once `parts` parts of a turn are delivered or given up; call before `submit`."""
-        if parts == 0:
+        """Call back once a turn's parts are delivered or given up: `parts` of its reply, and the early ones.
+
+        Call before `submit`.
+        """
+        waiting = self._open.pop(turn, 0) + parts
+        if waiting == 0:
             on_delivered(turn)
             return
-        self._open[turn] = parts
+        self._open[turn] = waiting
         self._on_delivered[turn] = on_delivered
 
     def withdrawn(self, turn: TurnId) -> None:
@@ -127,7 +166,8 @@ class Deliverer:
                 self._wakeup.wake()
 
     def look(self) -> None:
-        """Look for due parts: a command may have withdrawn what held others back."""
+        """Look for due parts: a command may have withdrawn what held others back, or ended what had drafts."""
+        self._may_be_left = True
         self._look_at(self._clock.now())
 
     def say(self, target: Target, text: str) -> None:
@@ -165,6 +205,7 @@ class Deliverer:
         self._due = None
         self._sending += 1
         try:
+            await self._take_left_drafts()
             due = await self._outbox.due(channels=frozenset(self._channels), limit=MAX_SENDS * 4)
         except LedgerUnavailable as exc:
             _log.warning("delivery.outbox_waits", extra={"cause": str(exc) or type(exc).__name__})
@@ -176,6 +217,14 @@ class Deliverer:
         if due.next_due is not None:
             self._look_at(due.next_due)
         self.submit(due.parts)
+
+    async def _take_left_drafts(self) -> None:
+        """At the start, and after commands: drafts of turns that had no task of their own any more."""
+        may_be_left, self._may_be_left = self._may_be_left, False
+        if not (may_be_left and self._drafting):
+            return
+        for left in await self._outbox.left_drafts(channels=self._drafting):
+            self._lost.append((left.target, left.draft))
 
     def _look_at(self, instant: datetime) -> None:
         """Look no later than `instant`: whoever asks for an earlier look while one is under way keeps it."""
@@ -217,6 +266,9 @@ class Deliverer:
         else:
             self._not_sent.pop(part.part, None)
             self._part_ended(part.turn)
+            early = self._early.pop(part.part, None)
+            if early is not None:
+                early.ends(end)
         return following
 
     def _still_wanted(self, part: SendingPart) -> bool:
@@ -234,7 +286,9 @@ class Deliverer:
         self._open[turn] -= 1
         if self._open[turn] == 0:
             del self._open[turn]
-            self._on_delivered.pop(turn)(turn)
+            on_delivered = self._on_delivered.pop(turn, None)
+            if on_delivered is not None:
+                on_delivered(turn)
 
     async def _attempt(self, part: SendingPart) -> PartEnd:
         try:

@@ -37,6 +37,7 @@ class Sending:
     ) -> None:
         self._channels = channels
         self._sealing = sealing
+        self._clock = clock
         self._ids = ids
         self._sent = SentMedia(clock)
 
@@ -61,7 +62,8 @@ class Sending:
         sealed = await self._sealing.seal(part, tries=tries)
         if not isinstance(sealed, SendAnew):
             return sealed
-        repeated, body = part.repeated or sealed.may_be_shown, part.body
+        may_double = part.repeated and not self._is_dropped_if_double(part, channel.features)
+        repeated, body = may_double or sealed.may_be_shown, part.body
         if repeated and not _has_room_for_mark(body, channel.features):
             mark = TextPart(text=REPEAT_MARK)
             await channel.send(OutgoingPart(target=part.target, body=mark, nonce=self._ids.new()))
@@ -70,6 +72,12 @@ class Sending:
         return await channel.send(
             OutgoingPart(target=part.target, body=body, nonce=part.nonce, repeated=repeated)
         )
+
+    def _is_dropped_if_double(self, part: SendingPart, features: ChannelFeatures) -> bool:
+        """Whether the platform still knows the nonce of the part's first try, and shows no second one."""
+        if features.nonce_kept_for is None or part.tried_at is None:
+            return False
+        return self._clock.now() - part.tried_at < features.nonce_kept_for
 
 
 def _has_room_for_mark(body: Part, features: ChannelFeatures) -> bool:

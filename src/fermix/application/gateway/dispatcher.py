@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable
 from datetime import datetime, timedelta
+from typing import Protocol
 
 import anyio
 from anyio.abc import TaskGroup
@@ -31,6 +32,29 @@ def turn_slots(wanted: int, route: ModelProfile | None) -> int:
     return wanted if own is None else min(wanted, own)
 
 
+class Preparation(Protocol):
+    """What turns wait for before they can start."""
+
+    def wake(self) -> None:
+        """Something new is to be prepared."""
+        ...
+
+    def ended(self, turn: TurnId) -> None:
+        """This turn will not start any more."""
+        ...
+
+
+class _NothingPrepared:
+    def wake(self) -> None:
+        """Nothing is ever to be prepared."""
+
+    def ended(self, turn: TurnId) -> None:
+        """Nobody works for it."""
+
+
+NOTHING_PREPARED: Preparation = _NothingPrepared()
+
+
 class Dispatcher:
     """Claims as many heads of lanes as it has free slots, and runs each in a task of its own."""
 
@@ -43,7 +67,9 @@ class Dispatcher:
         clock: Clock,
         channels: Collection[ChannelName],
         slots: int,
+        preparation: Preparation = NOTHING_PREPARED,
     ) -> None:
+        self._preparation = preparation
         self._turns = turns
         self._run_turn = run_turn
         self._events = events
@@ -61,6 +87,10 @@ class Dispatcher:
     def wake(self) -> None:
         """Look for turns to start."""
         self._wakeup.wake()
+
+    def look_for_media(self) -> None:
+        """Something was committed that must be prepared before its turn can start."""
+        self._preparation.wake()
 
     def running(self) -> int:
         """How many turns run now."""
@@ -86,7 +116,12 @@ class Dispatcher:
             elif self._looking:
                 self._stopped.add(turn)
 
+    def answered(self, turn: TurnId, text: str) -> None:
+        """Tell the watchers of a waiting turn that a command took its place, and what that said."""
+        self._end(turn, Outcome.COMPLETED, text)
+
     def _end(self, turn: TurnId, outcome: Outcome, text: str = "") -> None:
+        self._preparation.ended(turn)
         self._events.publish(turn, TurnSettled(outcome=outcome, text=text))
         self._events.publish(turn, TurnCompleted(outcome=outcome))
 

@@ -78,7 +78,7 @@ def _interrupted(claim: ClaimedTurn) -> Settlement:
         outcome=Outcome.INTERRUPTED,
         target=claim.messages[-1].target,
         entries=(
-            user_entry([claimed.message for claimed in claim.messages]),
+            user_entry(claim.messages),
             MarkerEntry(text=wording.INTERRUPTED_MARKER),
         ),
         parts=() if claim.awaited else (TextPart(text=wording.ASK_AGAIN),),

@@ -7,16 +7,15 @@ from typing import TypeGuard, assert_never
 
 import anyio
 
-from fermix.application.commands.outside import NOTHING_OUTSIDE, CarriesOut, OutsideCommand
 from fermix.application.commands.registry import find_command
-from fermix.application.delivery.deliverer import Deliverer
+from fermix.application.gateway.consequences import Consequences
 from fermix.application.gateway.dedupe import WebhookMemory, delivery_key
-from fermix.application.gateway.dispatcher import Dispatcher
 from fermix.application.gateway.fullness import Fullness
 from fermix.application.gateway.health import LEDGER, HealthBoard
-from fermix.application.gateway.outside import CommandUnderWay, OutsideCommands
+from fermix.application.gateway.outside import CommandUnderWay
 from fermix.application.gateway.refusals import Refusals
 from fermix.application.gateway.reporting import Concluded, events_of
+from fermix.application.gateway.speech import command_in
 from fermix.application.gateway.stages import (
     Answered,
     Candidate,
@@ -29,17 +28,17 @@ from fermix.application.gateway.stages import (
     Twin,
     walk,
 )
+from fermix.application.media.preparer import Spoken
+from fermix.application.patience import until_stored
 from fermix.application.ports.admissions import (
     Accepted,
     Admissions,
     AdmitResult,
-    Command,
     CommandEffect,
     Conflict,
     CursorMove,
     Duplicate,
     Full,
-    Stopped,
 )
 from fermix.application.ports.channel import Offered, Verdict
 from fermix.application.ports.clock import Clock
@@ -49,7 +48,7 @@ from fermix.application.ports.policies import PolicySource
 from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.domain import wording
 from fermix.domain.commands import ParsedCommand, parse_command
-from fermix.domain.ids import ChannelName, MessageRow, TurnId
+from fermix.domain.ids import ChannelName, TurnId
 from fermix.domain.lane import Placement
 from fermix.domain.route import ChatMove, origin_of, route_of, target_of
 
@@ -84,25 +83,15 @@ class Gateway:
         *,
         admissions: Admissions,
         policies: PolicySource,
-        dispatcher: Dispatcher,
-        deliverer: Deliverer,
+        consequences: Consequences,
         board: HealthBoard,
         clock: Clock,
         telemetry: Telemetry = UNHEARD,
-        outside: CarriesOut = NOTHING_OUTSIDE,
     ) -> None:
-        self._outside = OutsideCommands(
-            carries_out=outside,
-            admissions=admissions,
-            deliverer=deliverer,
-            dispatcher=dispatcher,
-            clock=clock,
-        )
         self._telemetry = telemetry
         self._admissions = admissions
         self._policies = policies
-        self._dispatcher = dispatcher
-        self._deliverer = deliverer
+        self._consequences = consequences
         self._board = board
         self._clock = clock
         self._memory = WebhookMemory(clock)
@@ -116,11 +105,11 @@ class Gateway:
 
     async def run(self) -> None:
         """Do what commands have outside the ledger, until cancelled; errors that end the process pass through."""
-        await self._outside.run()
+        await self._consequences.run()
 
     async def drained(self) -> None:
         """Return once no command waits for its work any more."""
-        await self._outside.drained()
+        await self._consequences.drained()
 
     def refused_lately(self) -> tuple[RefusedSender, ...]:
         """Senders turned away, oldest first."""
@@ -145,7 +134,7 @@ class Gateway:
                     offered=item,
                     policies=policies,
                     memory=self._memory,
-                    busy=self._outside.is_busy,
+                    busy=self._consequences.is_busy,
                 )
             )
             for item in offered
@@ -177,6 +166,28 @@ class Gateway:
         for event in events_of(concluded):
             self._telemetry.emit(event)
 
+    async def spoken(self, spoken: Spoken) -> bool:
+        """Do the command that was said in a message, ahead of the queue, in the place of the message's own turn.
+
+        Returns:
+            Whether it was one; then its turn has ended. It had ended before when it was stopped meanwhile.
+        """
+        began = self._clock.monotonic()
+        step = command_in(
+            spoken, policies=self._policies.current(), memory=self._memory, busy=self._consequences.is_busy
+        )
+        command = None if step is None else step.admission
+        if step is None or command is None:
+            return False
+
+        async def commit() -> None:
+            with anyio.CancelScope(shield=True):
+                (result,) = await self._admissions.admit([command])
+                self._report(step, self._after(step, result), self._clock.monotonic() - began)
+
+        await until_stored(self._clock, "spoken command", commit)
+        return True
+
     async def move_chat(self, move: ChatMove) -> Verdict:
         """Let a chat's conversations go on under its new id; see `Inbox.moved`."""
         if not self._open:
@@ -192,8 +203,7 @@ class Gateway:
             "gateway.chat_moved",
             extra={"channel": move.channel, "old": repr(move.old), "new": repr(move.new)},
         )
-        self._deliverer.look()
-        self._dispatcher.wake()
+        self._consequences.of_move()
         return Verdict.ACCEPTED
 
     def count_unreadable(self, channel: ChannelName) -> None:
@@ -260,7 +270,7 @@ class Gateway:
         return self._notice(step, text, Verdict.UNAVAILABLE)
 
     def _notice(self, candidate: Candidate, text: str, verdict: Verdict) -> Receipt:
-        self._deliverer.say(target_of(candidate.known, thread=candidate.thread), text)
+        self._consequences.of_refusal(target_of(candidate.known, thread=candidate.thread), text)
         return Receipt(verdict=verdict, notice=text)
 
     def _ended(self, step: Ended) -> Receipt:
@@ -285,23 +295,15 @@ class Gateway:
 
     def _after(self, candidate: Candidate, result: AdmitResult) -> Receipt:
         match result:
-            case Accepted(row=row, turn=turn, effect=effect, parts=parts, replies=replies):
+            case Accepted(turn=turn, effect=effect, replies=replies):
                 if turn is not None:  # a command is always taken and says nothing of the space there is
                     self._fullness.over(route_of(candidate.known, thread=candidate.thread).key)
-                if isinstance(effect, Stopped):
-                    self._dispatcher.stopped(effect.report)
-                    self._deliverer.all_withdrawn()
-                    self._outside.stopped()
-                elif effect is not None:
-                    self._deliverer.look()
-                self._deliverer.submit(parts)
-                self._dispatcher.wake()
                 return Receipt(
                     verdict=Verdict.ACCEPTED,
                     turn=turn,
                     effect=effect,
                     parts=replies,
-                    under_way=self._begin_outside(candidate, row),
+                    under_way=self._consequences.of_message(candidate, result),
                 )
             case Duplicate(turn=turn):
                 return Receipt(verdict=Verdict.DUPLICATE, turn=turn)
@@ -311,19 +313,6 @@ class Gateway:
                 return self._full_up(candidate, placement)
             case _:
                 assert_never(result)
-
-    def _begin_outside(self, candidate: Candidate, row: MessageRow) -> CommandUnderWay | None:
-        command = candidate.admission
-        if candidate.outside is None or not isinstance(command, Command):
-            return None
-        work = OutsideCommand(
-            message=command.message,
-            route=command.route,
-            target=command.target,
-            trust=command.trust,
-            work=candidate.outside,
-        )
-        return self._outside.submit(row, work)
 
     def _full_up(self, candidate: Candidate, placement: Placement) -> Receipt:
         if placement is Placement.FULL_TOTAL and candidate.door.features.offers_again:

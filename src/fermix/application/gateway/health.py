@@ -11,6 +11,7 @@ from fermix.application.ports.control import (
     ProviderHealth,
     Readiness,
 )
+from fermix.application.ports.remarks import Remark
 from fermix.domain.failure import FailureKind
 
 _PROVIDER_IS_DOWN = frozenset(
@@ -51,6 +52,8 @@ class HealthBoard:
             for name, channel in self._channels.items()
             if channel.status is ChannelStatus.SETUP_REQUIRED
         }
+        self._modes = {channel.name: channel.mode for channel in self._channels.values()}
+        self._remarks: dict[str, Callable[[], tuple[Remark, ...]]] = {}
         self._failures: dict[str, str] = {}
         self._unreadable: Counter[str] = Counter()
 
@@ -58,6 +61,10 @@ class HealthBoard:
         """Report a channel's state."""
         ready = health.status is ChannelStatus.READY
         self._channels[health.name] = self._lacking.get(health.name, health) if ready else health
+
+    def remarked(self, channel: str, remarks: Callable[[], tuple[Remark, ...]]) -> None:
+        """Let a channel be asked for its remarks each time health is."""
+        self._remarks[channel] = remarks
 
     def unreadable(self, channel: str) -> None:
         """Report that a channel was handed something nobody could read; counted, for as long as we run."""
@@ -90,7 +97,13 @@ class HealthBoard:
         """Health now: degraded when something that should work does not, else what set-up still needs."""
         providers = tuple(self._providers())
         channels = tuple(
-            replace(channel, unreadable=self._unreadable[channel.name]) for channel in self._channels.values()
+            replace(
+                channel,
+                unreadable=self._unreadable[channel.name],
+                mode=self._modes.get(channel.name, channel.mode),
+                remarks=self._remarks.get(channel.name, tuple)(),
+            )
+            for channel in self._channels.values()
         )
         failures = [f"{name}: {detail}" for name, detail in self._failures.items()]
         degraded = bool(failures)

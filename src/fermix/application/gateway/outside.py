@@ -16,7 +16,7 @@ from fermix.application.ports.ledger_errors import LedgerError
 from fermix.application.wakeup import Wakeup
 from fermix.domain import approval_wording, wording
 from fermix.domain.delivery import TextPart
-from fermix.domain.ids import MessageRow
+from fermix.domain.ids import MessageRow, TurnId
 
 _log = logging.getLogger("fermix.commands")
 
@@ -30,10 +30,15 @@ LIMIT_SECONDS = 60.0
 
 @dataclass(slots=True, kw_only=True)
 class CommandUnderWay:
-    """A command that was taken; its row is on disk, so that a death in between is reported by the next start."""
+    """A command that was taken; its row is on disk, so that a death in between is reported by the next start.
+
+    Attributes:
+        instead_of: the turn it took the place of, whose watchers wait for its reply.
+    """
 
     row: MessageRow
     command: OutsideCommand
+    instead_of: TurnId | None = None
     _replied: anyio.Event = field(default_factory=anyio.Event)
 
     async def replied(self) -> int:
@@ -75,9 +80,11 @@ class OutsideCommands:
         """Whether no more should be taken."""
         return self._count >= MAX_WAITING
 
-    def submit(self, row: MessageRow, command: OutsideCommand) -> CommandUnderWay:
+    def submit(
+        self, row: MessageRow, command: OutsideCommand, *, instead_of: TurnId | None = None
+    ) -> CommandUnderWay:
         """Do a committed command next in its conversation."""
-        taken = CommandUnderWay(row=row, command=command)
+        taken = CommandUnderWay(row=row, command=command, instead_of=instead_of)
         self._count += 1
         key = command.route.key
         if key in self._queues:
@@ -127,6 +134,8 @@ class OutsideCommands:
         )
         taken.note_reply()
         self._deliverer.submit(parts)
+        if taken.instead_of is not None:
+            self._dispatcher.answered(taken.instead_of, text)
         self._dispatcher.wake()
         await self._tidy(taken.command)
 

@@ -16,6 +16,7 @@ from fermix.application.gateway.gateway import Gateway
 from fermix.application.gateway.health import LEDGER, HealthBoard
 from fermix.application.gateway.stages import Door
 from fermix.application.gateway.supervisor import supervise
+from fermix.application.media.preparer import Preparer, ToldOfMedia
 from fermix.application.ports.admissions import Admissions, CursorMove
 from fermix.application.ports.blobs import BlobError
 from fermix.application.ports.channel import Channel
@@ -41,7 +42,12 @@ Listener = Callable[[], Coroutine[object, object, None]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Core:
-    """The parts of one gateway that run together; without `files` nobody looks after stored files."""
+    """The parts of one gateway that run together.
+
+    Attributes:
+        files: without it nobody looks after stored files.
+        preparer: without it nothing that hangs on messages is prepared.
+    """
 
     gateway: Gateway
     dispatcher: Dispatcher
@@ -53,6 +59,7 @@ class Core:
     clock: Clock
     telemetry: Telemetry = UNHEARD
     files: SweepFiles | None = None
+    preparer: Preparer | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,6 +109,10 @@ async def serve(
         work.start_soon(core.dispatcher.run)
         work.start_soon(core.gateway.run)
         core.dispatcher.wake()
+        if core.preparer is not None:
+            told = ToldOfMedia(prepared=core.dispatcher.wake, spoken=core.gateway.spoken)
+            work.start_soon(core.preparer.run, told)
+            core.preparer.wake()
         work.start_soon(_sweep, core, settings.retention)
         work.start_soon(_probe_ledger, core)
         async with anyio.create_task_group() as listening:
@@ -112,6 +123,8 @@ async def serve(
                     ears.start_soon(_ear, core, one)
                 await stopping.wait()
                 core.gateway.close()
+                if core.preparer is not None:
+                    core.preparer.close()
                 ears.cancel_scope.cancel()
             _log.info("gateway.draining", extra={"running": core.dispatcher.running()})
             with anyio.move_on_after(settings.grace.total_seconds()):
@@ -156,6 +169,10 @@ def _report(recovered: Recovered) -> None:
     }
     if any(found.values()):
         _log.warning("gateway.recovered", extra=found)
+    ended = {"interrupted": recovered.interrupted, "failed": recovered.failed, "unknown": recovered.unknown}
+    for outcome, turns in ended.items():
+        for turn in turns:
+            _log.warning("turn.cut_off", extra={"turn": turn, "outcome": outcome})
 
 
 async def _sweep(core: Core, retention: Retention) -> None:

@@ -4,7 +4,7 @@ Each stage looks at what the ones before it found and decides without waiting; t
 it. The commit itself, for a whole list at once, is the gateway's.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeAlias
@@ -12,7 +12,7 @@ from typing import TypeAlias
 from fermix.application.commands.outside import OutsideWork
 from fermix.application.commands.registry import Caller, find_command, plan_command
 from fermix.application.gateway.dedupe import Delivery, WebhookMemory, delivery_key
-from fermix.application.ports.admissions import Admission, Album, Command, Context, Input
+from fermix.application.ports.admissions import Admission, Album, Command, Context, Input, MediaToPrepare
 from fermix.application.ports.channel import ChannelFeatures, Offered
 from fermix.domain import wording
 from fermix.domain.authorization import Authorization, Denial, DenialKind, Policies, Role, authorise
@@ -20,6 +20,7 @@ from fermix.domain.capability import Scope
 from fermix.domain.chat_admission import ContextOnly, NotForUs, admit_chat
 from fermix.domain.commands import ForAnotherBot, ParsedCommand, parse_command
 from fermix.domain.ids import ThreadId
+from fermix.domain.incoming_media import positions_to_prepare
 from fermix.domain.message import InboundMessage
 from fermix.domain.normalise import InvalidMessage, Registration, normalise
 from fermix.domain.route import origin_of, route_of, target_of
@@ -249,9 +250,15 @@ def plan_admission(candidate: Candidate) -> Step:
             trust=authorization.trust,
             scope=Scope(trust=authorization.trust),
             awaited=candidate.offered.awaited,
+            media=tuple(_media(message)) if candidate.door.reads_media else (),
             album=Album(key=album, debounce=debounce) if album and debounce is not None else None,
         ),
     )
+
+
+def _media(message: InboundMessage) -> Iterator[MediaToPrepare]:
+    for position in positions_to_prepare(message):
+        yield MediaToPrepare(position=position, reference=message.attachments[position].reference)
 
 
 STAGES: tuple[Stage, ...] = (
@@ -266,10 +273,14 @@ STAGES: tuple[Stage, ...] = (
 """The order is the behaviour: a test pins it."""
 
 
-def walk(candidate: Candidate) -> Step:
-    """Take a candidate through all stages, or to the one that ends its way."""
+STAGES_OF_SPEECH: tuple[Stage, ...] = (authorise_sender, admit_to_chat, plan_admission)
+"""What a message goes through once more when its recording was transcribed: the same rules for what was said."""
+
+
+def walk(candidate: Candidate, *, stages: Sequence[Stage] = STAGES) -> Step:
+    """Take a candidate through the stages, or to the one that ends its way."""
     step: Step = candidate
-    for stage in STAGES:
+    for stage in stages:
         if isinstance(step, Ended):
             break
         step = stage(step)

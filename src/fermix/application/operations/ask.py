@@ -1,6 +1,6 @@
 """A question from a terminal: admitted like any message, followed to its end, cancelled when its asker leaves."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
@@ -10,12 +10,14 @@ from fermix.application.delivery.deliverer import Deliverer
 from fermix.application.gateway.dispatcher import Dispatcher
 from fermix.application.gateway.gateway import Gateway, Receipt
 from fermix.application.gateway.stages import Door
+from fermix.application.operations.following import Heard, followed
 from fermix.application.ports.channel import ChannelFeatures, Offered, Verdict
 from fermix.application.ports.control import (
     AskAccepted,
     AskEnd,
     AskEnded,
     AskEvent,
+    AskFile,
     AskPart,
     AskProgress,
     AskRequest,
@@ -25,9 +27,12 @@ from fermix.application.ports.control import (
 from fermix.application.ports.ledger_errors import LedgerUnavailable
 from fermix.application.ports.local_clients import LocalClients, PartStream
 from fermix.application.ports.turns import Turns
+from fermix.application.ports.uploads import Upload
 from fermix.application.turns.events import TurnEvents
 from fermix.domain import wording
-from fermix.domain.events import Numbered, TurnEvent, TurnSettled, TurnStarted
+from fermix.domain.caps import CAPS
+from fermix.domain.delivery import MediaPart
+from fermix.domain.events import TurnEvent, TurnSettled, TurnStarted
 from fermix.domain.ids import AccountId, ChannelName, PlatformMessageId, TurnId
 from fermix.domain.normalise import RawMessage, Registration
 from fermix.domain.turn import Outcome
@@ -36,7 +41,8 @@ CLI_CHANNEL = ChannelName("cli")
 
 CLI_DOOR = Door(
     registration=Registration(channel=CLI_CHANNEL, account=AccountId("local"), local=True),
-    features=ChannelFeatures(),
+    features=ChannelFeatures.within(CAPS[CLI_CHANNEL]),
+    reads_media=True,
 )
 
 REPLY_LIMIT_SECONDS = 60.0
@@ -135,7 +141,8 @@ class Ask:
             self._clients.attach(PlatformMessageId(opening)),
             self._clients.attach(PlatformMessageId(request.request)) as parts,
         ):
-            offered = [Offered(message=_message(request, request.request, request.text), awaited=True)]
+            message = _message(request, request.request, request.text, files=request.files)
+            offered = [Offered(message=message, awaited=True)]
             if request.new:
                 offered.insert(0, Offered(message=_message(request, opening, "/new")))
             receipt = (await self._gateway.accept(offered, CLI_DOOR))[-1]
@@ -145,16 +152,16 @@ class Ask:
                 async with aclosing(_reply(parts, receipt)) as events:
                     yield events
             else:
-                async with self._followed(receipt.turn) as events:
+                async with self._followed(receipt.turn, parts) as events:
                     yield events
 
     @asynccontextmanager
-    async def _followed(self, turn: TurnId) -> AsyncGenerator[AsyncGenerator[AskEvent]]:
+    async def _followed(self, turn: TurnId, parts: PartStream) -> AsyncGenerator[AsyncGenerator[AskEvent]]:
         follower = _Follower()
         try:
             async with (
-                aclosing(self._events.watch(turn)) as watched,
-                aclosing(_turn(turn, watched, follower)) as events,
+                followed(self._events.watch(turn), parts) as heard,
+                aclosing(_turn(turn, heard, follower)) as events,
             ):
                 yield events
         finally:
@@ -169,14 +176,15 @@ class Ask:
                 self._dispatcher.cancel([turn])
 
 
-async def _turn(
-    turn: TurnId, watched: AsyncIterator[Numbered], follower: _Follower
-) -> AsyncGenerator[AskEvent]:
+async def _turn(turn: TurnId, heard: AsyncIterator[Heard], follower: _Follower) -> AsyncGenerator[AskEvent]:
     """A turn as it goes, and its end."""
     yield AskAccepted(turn=turn)
-    async for numbered in watched:
-        follower.note(numbered.event)
-        yield AskProgress(event=numbered)
+    async for one in heard:
+        if isinstance(one, MediaPart):
+            yield AskFile(part=one)
+        else:
+            follower.note(one.event)
+            yield AskProgress(event=one)
     ended = follower.end()
     if ended.text:
         yield AskPart(text=ended.text)
@@ -203,7 +211,7 @@ async def _only(ended: AskEnded) -> AsyncGenerator[AskEvent]:
     yield ended
 
 
-def _message(request: AskRequest, key: str, text: str) -> RawMessage:
+def _message(request: AskRequest, key: str, text: str, *, files: tuple[Upload, ...] = ()) -> RawMessage:
     return RawMessage(
         key=key,
         id=key,
@@ -213,7 +221,18 @@ def _message(request: AskRequest, key: str, text: str) -> RawMessage:
         reply_target=request.session,
         request_cwd=request.cwd,
         request_model=request.model,
+        attachments=[_attachment(file) for file in files],
     )
+
+
+def _attachment(file: Upload) -> Mapping[str, object]:
+    return {
+        "kind": file.kind.value,
+        "reference": file.blob.reference,
+        "mime_type": file.mime_type,
+        "size_bytes": file.blob.size_bytes,
+        "name": file.name,
+    }
 
 
 def _not_taken(receipt: Receipt) -> AskEnded:

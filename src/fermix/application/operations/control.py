@@ -1,6 +1,6 @@
 """What a running gateway answers its control socket, HTTP and the command line."""
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +10,8 @@ import anyio
 from fermix.application.gateway.dispatcher import Dispatcher
 from fermix.application.gateway.health import HealthBoard
 from fermix.application.operations.ask import Ask
+from fermix.application.operations.uploads import KeepUploads
+from fermix.application.ports.blobs import ReadsBlobs
 from fermix.application.ports.control import (
     AskEvent,
     AskRequest,
@@ -22,6 +24,8 @@ from fermix.application.ports.control import (
 )
 from fermix.application.ports.conversations import QueueView
 from fermix.application.ports.lane_control import LaneControl
+from fermix.application.ports.uploads import Upload
+from fermix.domain.blob import BlobRef
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,6 +40,8 @@ class Operations:
     identity: Identity
     started_at: datetime
     ask_operation: Ask
+    uploads: KeepUploads
+    blobs: ReadsBlobs
     lanes: LaneControl
     dispatcher: Dispatcher
     queue: QueueView
@@ -76,6 +82,14 @@ class Operations:
     ) -> AbstractAsyncContextManager[AsyncIterator[AskEvent]]:
         """Ask, and follow the turn."""
         return self.ask_operation(request, principal)
+
+    async def keep(self, name: str, content: AsyncIterable[bytes], *, size: int) -> Upload:
+        """Keep a file that a question may take along."""
+        return await self.uploads(name, content, size=size)
+
+    def open_file(self, blob: BlobRef) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The bytes of a file that an `AskFile` told of."""
+        return self.blobs.open(blob)
 
     async def stop(self, principal: Principal) -> None:
         """Begin to drain."""

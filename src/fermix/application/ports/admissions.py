@@ -10,6 +10,7 @@ from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope
 from fermix.domain.delivery import Part
 from fermix.domain.ids import LaneId, MessageRow, TurnId
+from fermix.domain.incoming_media import MediaResult
 from fermix.domain.lane import Placement
 from fermix.domain.message import InboundMessage
 from fermix.domain.route import ChatMove, Route, Target
@@ -30,10 +31,15 @@ class Album:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediaToPrepare:
-    """An attachment that must be fetched (and perhaps transcribed) before its turn can start."""
+    """An attachment that must be fetched (and perhaps transcribed) before its turn can start.
+
+    Attributes:
+        prepared: what became of it before, for a message that is taken up again: it is ready at once.
+    """
 
     position: int
     reference: str
+    prepared: MediaResult | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +162,13 @@ Not called for `DoOutside`, whose reply comes with `finish_command`.
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """A message that runs a command ahead of the queue."""
+    """A message that runs a command ahead of the queue.
+
+    Attributes:
+        instead_of: the waiting turn of a message that turned out to be this command, once it was transcribed. It
+            ends with the commit, before the work; when it does not wait any more, nothing is done and the answer
+            is `Duplicate`.
+    """
 
     message: InboundMessage
     route: Route
@@ -164,6 +176,7 @@ class Command:
     trust: Trust
     work: CommandWork
     reply: CommandReply
+    instead_of: TurnId | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

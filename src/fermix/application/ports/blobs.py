@@ -64,7 +64,11 @@ class BlobNames(Protocol):
     """The ledger's word on which files are still needed. Raises `LedgerError` and nothing else."""
 
     async def named(self, digests: Sequence[str]) -> frozenset[str]:
-        """Those of these that a row names: an attachment that was fetched, or a part that holds a file."""
+        """Those of these that a row names.
+
+        Such a row is an attachment that was fetched, a part that holds a file, or an entry with a picture in
+        the present window of its conversation.
+        """
         ...
 
 

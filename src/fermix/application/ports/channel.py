@@ -28,6 +28,8 @@ class ChannelFeatures:
         media_out: the kinds of files that `send` takes, each with its limits.
         media_in: the largest attachment that `FetchesMedia` fetches; `None` when it fetches none.
         reactions: what `send` takes as a reaction.
+        nonce_kept_for: so long after a part the platform drops another one with the same nonce; `None` where it
+            drops none, and a repeat has to say that it is one.
     """
 
     max_text: int | None = None
@@ -37,6 +39,7 @@ class ChannelFeatures:
     media_out: Mapping[MediaKind, MediaCap] = field(default_factory=lambda: NO_MEDIA)
     media_in: int | None = None
     reactions: Reactions = NO_REACTIONS
+    nonce_kept_for: timedelta | None = None
 
     @classmethod
     def within(

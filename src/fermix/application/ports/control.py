@@ -1,6 +1,6 @@
 """What the control socket, HTTP and the command line ask of the running gateway. They only translate."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from datetime import datetime
@@ -8,9 +8,14 @@ from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 from fermix.application.ports.lane_control import LaneControl
+from fermix.application.ports.remarks import Remark
+from fermix.application.ports.uploads import Upload
+from fermix.domain.blob import BlobRef
+from fermix.domain.delivery import MediaPart
 from fermix.domain.events import Numbered
 from fermix.domain.failure import Failure
 from fermix.domain.ids import ChannelName, TurnId, UserId
+from fermix.domain.transport import Transport
 from fermix.domain.turn import Outcome
 
 
@@ -79,22 +84,42 @@ class ChannelHealth:
     Attributes:
         detail: one sentence for its owner when something is wrong.
         unreadable: how much of what the platform handed over could not be read, since this process runs.
+        mode: how it hears from its platform, as the settings call it; `None` for channels without the choice.
+        remarks: what its owner should know although it listens.
     """
 
     name: str
     status: ChannelStatus
     detail: str | None = None
     unreadable: int = 0
+    mode: str | None = None
+    remarks: tuple[Remark, ...] = ()
+
+    @property
+    def process_alive(self) -> bool | None:
+        """Whether what goes and listens does; `None` where nothing has to: a webhook is called, or not served."""
+        if self.mode in {None, Transport.WEBHOOK}:
+            return None
+        if self.status in {ChannelStatus.READY, ChannelStatus.DEGRADED}:
+            return self.status is ChannelStatus.READY
+        return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProviderHealth:
-    """The provider that answers; `model` as it will be asked for."""
+    """The provider that answers; `model` as it will be asked for.
+
+    Attributes:
+        auth_mode: how it is told who asks, as the settings call it; `None` where no section of theirs says so.
+        primary: whether the settings name it as the one to ask.
+    """
 
     name: str
     model: str | None
     status: Readiness
     detail: str | None = None
+    auth_mode: str | None = None
+    primary: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,12 +166,13 @@ class AskRequest:
 
     Attributes:
         request: a UUID made by the client; the same one is never run twice.
-        text: what is asked, context already joined; not blank.
+        text: what is asked, context already joined; not blank, unless there are files.
         session: the conversation's name, `cli` by default.
         new: open a new history window first.
         model: `provider/model`, or a model of the primary provider; `None` for the configured one.
         cwd: the folder the client runs in.
         user: a display name.
+        files: what goes along, kept already, in order.
     """
 
     request: str
@@ -156,6 +182,7 @@ class AskRequest:
     model: str | None = None
     cwd: str | None = None
     user: str = "operator"
+    files: tuple[Upload, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +204,13 @@ class AskPart:
     """A piece of the reply in its final form (the whole answer, a command's reply, a notice)."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskFile:
+    """A file for whoever asked, to be fetched from the store while they are there."""
+
+    part: MediaPart
 
 
 class AskEnd(StrEnum):
@@ -208,7 +242,7 @@ class AskEnded:
     model: str | None = None
 
 
-AskEvent: TypeAlias = AskAccepted | AskProgress | AskPart | AskEnded
+AskEvent: TypeAlias = AskAccepted | AskProgress | AskPart | AskFile | AskEnded
 
 
 class HealthView(Protocol):
@@ -253,6 +287,27 @@ class Control(Protocol):
         """Ask, and follow the turn: events end with one `AskEnded`.
 
         Leaving the context before that cancels the turn.
+        """
+        ...
+
+    async def keep(self, name: str, content: AsyncIterable[bytes], *, size: int) -> Upload:
+        """Keep a file that a question may take along.
+
+        Args:
+            name: what its sender calls it.
+            content: its bytes; its errors pass through, and nothing of the file is left then.
+            size: how many are to come, by its sender's word.
+
+        Raises:
+            UploadRefused: it cannot be taken.
+        """
+        ...
+
+    def open_file(self, blob: BlobRef) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The bytes of a file that an `AskFile` told of, piece by piece.
+
+        Raises:
+            BlobError: it cannot be read (any more).
         """
         ...
 

@@ -14,6 +14,14 @@ class PartStream(Protocol):
         """The next part; waits for it."""
         ...
 
+    def receive_nowait(self) -> Part:
+        """The next part that is here already.
+
+        Raises:
+            anyio.WouldBlock: there is none.
+        """
+        ...
+
 
 class LocalClients(Protocol):
     """Where the local channel delivers: whoever asked, as long as they are there."""

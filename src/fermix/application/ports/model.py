@@ -8,6 +8,9 @@ from typing import Protocol
 from fermix.domain.failure import Failure, FailureKind
 from fermix.domain.history import HistoryEntry
 
+MAX_THOUGHT = 2_000
+"""Characters of one thought that are told: enough for its headings, which is what people get to see."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelProfile:
@@ -67,11 +70,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelRequest:
-    """One request: a system prompt, the conversation so far (last entry is what to answer), and tools."""
+    """One request: a system prompt, the conversation so far (last entry is what to answer), and tools.
+
+    Attributes:
+        pictures: by digest, the bytes of those pictures in `entries` that are shown; of any other picture the
+            model is told that it was there.
+    """
 
     system: str
     entries: tuple[HistoryEntry, ...]
     tools: tuple[ToolDefinition, ...] = ()
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,13 +109,22 @@ class Model(Protocol):
         """What this route can do."""
         ...
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         """Ask once and stream; never retries on its own.
 
         Args:
             request: what to answer.
             on_text: called with each new piece of visible text, in order, from the same task; must not
                 block. When the call ends well, the pieces joined equal `ModelAnswer.text`.
+            on_thought: called likewise with each thought that the provider tells, when it is whole: Markdown,
+                not blank, cut to `MAX_THOUGHT`, never a part of the text. `None`: nobody wants to know, and
+                a provider that has to be asked for its thoughts is not.
 
         Raises:
             ModelError: with a `Failure` that says what the asker can do.

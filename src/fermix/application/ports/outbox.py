@@ -73,6 +73,14 @@ class DueParts:
     next_due: datetime | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeftDraft:
+    """A draft that stands in a chat although its turn is over, and that nothing will take the place of."""
+
+    target: Target
+    draft: PlatformMessageId
+
+
 class Outbox(Protocol):
     """Raises `LedgerError` and nothing else."""
 
@@ -81,6 +89,14 @@ class Outbox(Protocol):
 
         At most one part of a target is on its way at a time; an older open part of the target holds the
         younger ones, also while it waits for a retry.
+        """
+        ...
+
+    async def left_drafts(self, *, channels: Collection[ChannelName]) -> tuple[LeftDraft, ...]:
+        """The drafts that were noted for turns which others than their own task have ended: a command, a recovery.
+
+        Of turns that an earlier owner had claimed only: what this one has claimed, its own task clears up. Each
+        is handed out once, and whoever asks removes it; a death in between leaves it standing.
         """
         ...
 

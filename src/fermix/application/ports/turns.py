@@ -11,6 +11,7 @@ from fermix.domain.capability import Scope
 from fermix.domain.delivery import Part
 from fermix.domain.history import HistoryEntry
 from fermix.domain.ids import ChannelName, Generation, LaneId, MessageRow, PlatformMessageId, TurnId
+from fermix.domain.incoming_media import MediaResult
 from fermix.domain.message import InboundMessage
 from fermix.domain.recovery import Repeat
 from fermix.domain.route import Route, Target
@@ -19,17 +20,15 @@ from fermix.domain.turn import Outcome
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedMedia:
-    """What preparation made of one attachment; exactly one of the three is set."""
+    """What preparation made of one attachment of a message."""
 
     position: int
-    blob: str | None = None
-    transcript: str | None = None
-    error: str | None = None
+    result: MediaResult
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClaimedMessage:
-    """One message of a claimed turn, with the trust it was admitted with."""
+    """One message of a claimed turn, with the trust it was admitted with, and its media by position."""
 
     row: MessageRow
     message: InboundMessage
@@ -78,7 +77,7 @@ class EffectIntent:
     Attributes:
         step: counts the effects of this claim from 0.
         part: set when the effect is a part sent in mid-turn; it becomes `sending` in the same commit and
-            its end writes the effect's outcome.
+            its end writes the effect's outcome. Of a `HARMLESS` effect nothing but this part is committed.
     """
 
     turn: TurnId
@@ -119,10 +118,6 @@ class Turns(Protocol):
         When more lanes could start than there are slots, those served least recently are chosen, so that a
         conversation with much waiting does not starve the others; the chosen start oldest first.
         """
-        ...
-
-    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
-        """Record a prepared (or failed) attachment; with the last one its turn can be claimed."""
         ...
 
     async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:

@@ -1,5 +1,7 @@
 """The workspace port: reading the folders that the agent may look into."""
 
+from collections.abc import AsyncIterator
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import PurePath
@@ -116,6 +118,22 @@ class Query:
     files: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenFile:
+    """A regular file, open as long as the block that gave it.
+
+    Attributes:
+        name: its own name, without folders; undecodable bytes are U+FFFD.
+        size_bytes: what it had when it was opened.
+        content: its bytes from the beginning, piece by piece, as many as there are by then; to be read once.
+            Raises `PathRefused` and `WorkspaceSlow`.
+    """
+
+    name: str
+    size_bytes: int
+    content: AsyncIterator[bytes]
+
+
 class Workspace(Protocol):
     """Reads below the agent's own folder and, for the owner at a terminal, below the folder they work in.
 
@@ -133,6 +151,10 @@ class Workspace(Protocol):
 
     async def read(self, path: str, *, first: int, count: int | None, cwd: PurePath | None) -> TextPage:
         """Lines of a file from number `first` (1 is the first), at most `count`, as many as fit into a page."""
+        ...
+
+    def open(self, path: str, *, cwd: PurePath | None) -> AbstractAsyncContextManager[OpenFile]:
+        """The bytes of a regular file of any kind and size, while the block lasts."""
         ...
 
     async def find(self, pattern: str, *, below: str | None, cwd: PurePath | None) -> Found:

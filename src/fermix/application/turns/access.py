@@ -137,8 +137,7 @@ class TurnAccess:
         part = TextPart(text=text, choices=wording.buttons(way))
         intent = json.dumps({"path": str(path), "reason": proposal.reason})
         with anyio.CancelScope(shield=True):
-            to_send = await self.journal.ask(CAPABILITY, intent, part, target)
-        if to_send is not None:
-            self.offer.deliverer.submit((to_send,))
+            to_send = await self.journal.send(CAPABILITY, intent, part, target)
+        self.offer.deliverer.submit_early(self.claim.turn, to_send)
         self.offer.events.publish(self.claim.turn, PromptShown(text=text))
         return OwnerAsked(path=path, fresh=True, resumes=resumes)

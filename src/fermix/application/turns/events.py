@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import anyio
 
-from fermix.domain.events import Gap, Numbered, TextDelta, TurnCompleted, TurnEvent
+from fermix.domain.events import Gap, Numbered, TextDelta, ThoughtTold, TurnCompleted, TurnEvent
 from fermix.domain.ids import TurnId
 
 MAX_EVENTS = 2048
@@ -36,7 +36,7 @@ class _Log:
 
 
 def _written(event: TurnEvent) -> int:
-    return len(event.text) if isinstance(event, TextDelta) else 0
+    return len(event.text) if isinstance(event, TextDelta | ThoughtTold) else 0
 
 
 class TurnEvents:

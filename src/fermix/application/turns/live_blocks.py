@@ -66,8 +66,7 @@ class LiveBlocks:
             self._idle.set()
         self._machine.committed()
         self._tell(began, succeeded=True)
-        if part is not None:
-            self._deliverer.submit((part,))
+        self._deliverer.submit_early(self._journal.claim.turn, part)
 
     def hurry(self) -> None:
         """See `Live.hurry`; a commit takes no longer than any."""
@@ -79,7 +78,8 @@ class LiveBlocks:
         await self._idle.wait()
         if ending.outcome is not Outcome.COMPLETED:
             return ending
-        return replace(ending, rest=self._machine.end(ending.text))
+        unsent = self._machine.end(ending.text)
+        return replace(ending, blocks=unsent.blocks, rest=unsent.text)
 
     async def leave(self, *, settled: bool) -> None:
         """See `Live.leave`. Blocks stay where they are."""

@@ -10,7 +10,7 @@ import anyio
 
 from fermix.application.agent.journal import Journal
 from fermix.application.agent.loop import AgentAnswer, AgentLoop, AgentTask
-from fermix.application.agent.prompt import Persona, system_prompt, user_entry
+from fermix.application.agent.prompt import Persona, system_prompt
 from fermix.application.agent.toolbox import Toolbox
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.conversations import Conversations
@@ -18,21 +18,28 @@ from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailabl
 from fermix.application.ports.model import Model, ModelError
 from fermix.application.ports.models import Models
 from fermix.application.ports.policies import PolicySource
+from fermix.application.ports.reply import REACT, ReplySeam
 from fermix.application.ports.telemetry import UNHEARD, Telemetry
 from fermix.application.ports.tools import ToolContext
 from fermix.application.ports.turns import ClaimedTurn, Turns
 from fermix.application.turns.access import OfferAccess
 from fermix.application.turns.events import TurnEvents
 from fermix.application.turns.measuring import TurnMeter, history_read, turn_timed_out
+from fermix.application.turns.reply import OfferReply
 from fermix.application.turns.settle import Ending, SettleTurn
 from fermix.application.turns.streaming import EndStream, StreamReplies
+from fermix.application.turns.taking_in import TakeIn, with_notes
 from fermix.application.turns.typing import ShowTyping
 from fermix.domain import wording
 from fermix.domain.authorization import Denial, Trust, authorise, lower_trust
 from fermix.domain.capability import APPROVAL_CATEGORY, WithoutCategories
+from fermix.domain.delivery import Part
 from fermix.domain.events import TurnStarted
 from fermix.domain.failure import Failure, FailureKind
-from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
+from fermix.domain.history import AssistantEntry, HistoryEntry, MarkerEntry, UserEntry
+from fermix.domain.message import ChatKind
+from fermix.domain.shared_history import posted_only
+from fermix.domain.splitting import is_blank
 from fermix.domain.turn import Outcome
 
 _log = logging.getLogger("fermix.turn")
@@ -50,6 +57,7 @@ class TurnSettings:
     time_limit: timedelta
 
 
+NO_INBOX = TakeIn()
 NOBODY_TO_ASK = WithoutCategories(categories=frozenset({APPROVAL_CATEGORY}))
 
 
@@ -64,6 +72,8 @@ class TurnTools:
 
     Attributes:
         access: decides which turns may ask their owner for a folder; `None`: none may.
+        reply: decides which turns may show a file or a reaction; `None`: none may.
+        take_in: makes of messages and their media what is to be answered.
     """
 
     loop: AgentLoop
@@ -75,6 +85,8 @@ class TurnTools:
     observe: Callable[[str, FailureKind | None], None]
     telemetry: Telemetry = UNHEARD
     access: OfferAccess | None = None
+    reply: OfferReply | None = None
+    take_in: TakeIn = NO_INBOX
 
 
 class RunTurn:
@@ -128,10 +140,10 @@ class RunTurn:
         trust = self._trust_now(claim)
         if trust is None:
             return Ending(outcome=Outcome.REJECTED)
-        transcript: list[HistoryEntry] = [user_entry([claimed.message for claimed in claim.messages])]
+        transcript: list[HistoryEntry] = []
         try:
             with anyio.fail_after(self._tools.settings.time_limit.total_seconds()):
-                return await self._answer(claim, journal, trust, transcript)
+                return await self._taken_in(claim, journal, trust, transcript)
         except ModelError as exc:
             _log.warning(
                 "turn.failed",
@@ -152,6 +164,15 @@ class RunTurn:
         except Exception:  # noqa: BLE001  # a bug in one turn must neither end the gateway nor leave its asker waiting
             _log.exception("turn.crashed", extra={"turn": claim.turn})
             return failed(Failure(kind=FailureKind.INTERNAL), transcript)
+
+    async def _taken_in(
+        self, claim: ClaimedTurn, journal: Journal, trust: Trust, transcript: list[HistoryEntry]
+    ) -> Ending:
+        taken = await self._tools.take_in(claim, trust)
+        if isinstance(taken, Ending):
+            return taken
+        transcript.append(taken)
+        return with_notes(await self._answer(claim, journal, trust, transcript), claim.messages)
 
     def _trust_now(self, claim: ClaimedTurn) -> Trust | None:
         """The lowest of the stored trusts and the trust now; `None` when a sender is no longer allowed."""
@@ -195,20 +216,29 @@ class RunTurn:
         history = await self._conversations.history(claim.lane, window=claim.window)
         took = self._clock.monotonic() - began
         history_read(self._tools.telemetry, claim.turn, entries=len(history), took=took)
+        if trust is not Trust.OPERATOR and claim.messages[-1].message.chat.kind is not ChatKind.DIRECT:
+            history = tuple(posted_only(history))
+        reply = None if self._tools.reply is None else self._tools.reply.seam(claim, journal)
+        context = self._context(claim, journal, trust, reply)
         try:
             answer = await self._tools.loop.run(
                 AgentTask(
                     model=model,
                     system=system_prompt(
-                        self._tools.settings.persona, profile, trust=trust, now=self._clock.now()
+                        self._tools.settings.persona,
+                        profile,
+                        trust=trust,
+                        now=self._clock.now(),
+                        reacts=profile.tools and self._tools.toolbox.offers(REACT, context),
                     ),
                     history=history,
                     transcript=transcript,
                     toolbox=self._tools.toolbox,
-                    context=self._context(claim, journal, trust),
+                    context=context,
                     journal=journal,
                     report=lambda event: self.events.publish(claim.turn, event),
                     corrections=no_corrections,
+                    thoughts=claim.awaited or self._tools.streaming.tells_thoughts(claim),
                 )
             )
         except ModelError as exc:
@@ -217,9 +247,11 @@ class RunTurn:
                 self._tools.observe(profile.provider, exc.kind)
             raise
         self._tools.observe(profile.provider, None)
-        return answered(answer, transcript, model)
+        return answered(answer, transcript, model, shown=() if reply is None else reply.shown)
 
-    def _context(self, claim: ClaimedTurn, journal: Journal, trust: Trust) -> ToolContext:
+    def _context(
+        self, claim: ClaimedTurn, journal: Journal, trust: Trust, reply: ReplySeam | None
+    ) -> ToolContext:
         """What calls may know; where nobody can be asked, what asks is not even offered."""
         offer = self._tools.access
         access = None if offer is None else offer.seam(claim, journal, trust)
@@ -229,6 +261,7 @@ class RunTurn:
             scope=scope if access is not None else scope.narrowed(NOBODY_TO_ASK),
             request_cwd=_folder(claim, trust),
             access=access,
+            reply=reply,
         )
 
 
@@ -236,12 +269,25 @@ def _folder(claim: ClaimedTurn, trust: Trust) -> PurePath | None:
     return claim.messages[-1].message.request_cwd if trust is Trust.OPERATOR else None
 
 
-def answered(answer: AgentAnswer, transcript: Sequence[HistoryEntry], model: Model) -> Ending:
-    """The ending of a turn whose model finished; a blank answer is told and leaves no trace in the history."""
-    if answer.text.strip():
+def answered(
+    answer: AgentAnswer, transcript: Sequence[HistoryEntry], model: Model, *, shown: Sequence[Part] = ()
+) -> Ending:
+    """The ending of a turn whose model finished.
+
+    A blank answer is told and leaves no trace in the history, unless something was shown before (a reaction, a
+    file): that was the answer, and a marker stands for it.
+    """
+    if not is_blank(answer.text):
         return Ending(outcome=Outcome.COMPLETED, text=answer.text, entries=tuple(transcript))
+    if shown:
+        marker = MarkerEntry(text=wording.answered_with(shown))
+        return Ending(outcome=Outcome.COMPLETED, entries=(*filter(_says_something, transcript), marker))
     profile = model.profile
     return failed(Failure(kind=FailureKind.EMPTY_ANSWER, provider=profile.provider, model=profile.model), ())
+
+
+def _says_something(entry: HistoryEntry) -> bool:
+    return not isinstance(entry, AssistantEntry) or bool(entry.calls or entry.text.strip())
 
 
 def failed(failure: Failure, transcript: Sequence[HistoryEntry]) -> Ending:

@@ -16,7 +16,7 @@ from fermix.domain.events import TurnCompleted, TurnSettled
 from fermix.domain.failure import Failure
 from fermix.domain.history import HistoryEntry
 from fermix.domain.ids import ChannelName, PlatformMessageId
-from fermix.domain.splitting import split
+from fermix.domain.splitting import is_blank, split
 from fermix.domain.turn import Outcome
 
 _log = logging.getLogger("fermix.turn")
@@ -33,6 +33,7 @@ class Ending:
         entries: what it adds to the history.
         keep_bodies: keep its messages, so that it can be run again.
         draft: a message that shows some of the text already, and that its first part takes the place of.
+        blocks: what the model said before its answer and what was not sent yet; each is a part of its own.
         rest: what of the text was not sent while it was written; `None` when all of it is to be sent.
     """
 
@@ -42,6 +43,7 @@ class Ending:
     failure: Failure | None = None
     keep_bodies: bool = False
     draft: PlatformMessageId | None = None
+    blocks: tuple[str, ...] = ()
     rest: str | None = None
 
 
@@ -111,11 +113,12 @@ def room_for_text(features: ChannelFeatures) -> int | None:
 
 def _parts(ending: Ending, features: ChannelFeatures | None) -> tuple[Part, ...]:
     """A reply as its channel can carry it; the first part takes the draft's place."""
+    said = tuple(TextPart(text=block) for block in ending.blocks)
     text = ending.text if ending.rest is None else ending.rest
-    if not text.strip():
-        return ()
+    if is_blank(text):
+        return said
     limit = None if features is None else room_for_text(features)
     if features is None or limit is None:
-        return (TextPart(text=text, draft=ending.draft),)
+        return (*said, TextPart(text=text, draft=ending.draft))
     first, *others = split(text, limit=limit, unit=features.text_unit)
-    return (TextPart(text=first, draft=ending.draft), *(TextPart(text=piece) for piece in others))
+    return (*said, TextPart(text=first, draft=ending.draft), *(TextPart(text=piece) for piece in others))

@@ -125,15 +125,22 @@ class StreamReplies:
             failure = group.exceptions[0]
         raise failure
 
+    def tells_thoughts(self, claim: ClaimedTurn) -> bool:
+        """Whether what the model thinks is shown in the chat: only blocks have a place for it."""
+        return self._mode(claim) is StreamingMode.BLOCK
+
+    def _mode(self, claim: ClaimedTurn) -> StreamingMode:
+        channel = claim.messages[-1].target.channel
+        return decide_mode(
+            self._modes.get(channel, StreamingMode.OFF),
+            can_draft=channel in self._drafts,
+            attended=_is_attended(claim),
+        )
+
     def _live(self, journal: Journal) -> Live | None:
         claim = journal.claim
         channel = claim.messages[-1].target.channel
-        drafts = self._drafts.get(channel)
-        mode = decide_mode(
-            self._modes.get(channel, StreamingMode.OFF),
-            can_draft=drafts is not None,
-            attended=_is_attended(claim),
-        )
+        drafts, mode = self._drafts.get(channel), self._mode(claim)
         features = self._features[channel]
         if drafts is not None and (mode is StreamingMode.DRAFT or claim.drafts):
             return self._draft(journal, drafts, features, still=mode is not StreamingMode.DRAFT)

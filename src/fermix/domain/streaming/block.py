@@ -26,6 +26,9 @@ IDLE = timedelta(seconds=1)
 MAX_THOUGHTS = 32
 """Thoughts that wait; more of them are dropped."""
 
+MAX_PIECES = 100
+"""Pieces that wait to be sent; while there are so many, no more text is cut off."""
+
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 
 
@@ -51,6 +54,19 @@ class SendBlock:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Unsent:
+    """What is still to be sent at the end.
+
+    Attributes:
+        blocks: messages of their own, which come first.
+        text: what of the final text follows; `None` for all of it.
+    """
+
+    blocks: tuple[str, ...] = ()
+    text: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BlockLimits:
     """The longest text of one message of the channel."""
 
@@ -61,15 +77,18 @@ class BlockLimits:
 class BlockMachine:
     """What of one turn's text has been sent, and what is sent next.
 
-    `_taken` is the front of the current step's text that has been cut off and handed out. When a provider begins
+    `_taken` is the front of the current step's text that has been cut off into `_pieces`. When a provider begins
     its text anew within a step, nothing is sent until the text has grown past that front again; a text that turns
-    out to be another one is sent from its beginning.
+    out to be another one is sent from its beginning. What a step left behind when it was finished waits in
+    `_earlier`: a finished item is sent, however quickly the next step follows.
     """
 
     def __init__(self, *, limits: BlockLimits) -> None:
         self._limits = limits
         self._thoughts: deque[str] = deque()
+        self._earlier: deque[str] = deque()
         self._pieces: deque[str] = deque()
+        self._is_of_step = True
         self._text = ""
         self._taken = ""
         self._done = False
@@ -88,6 +107,7 @@ class BlockMachine:
                 self._text += "" if self._deaf else text
             case ItemDone():
                 self._done = True
+                self._take_all()
             case Thought(text=text):
                 line = thought_line(text)
                 if line is not None and len(self._thoughts) < MAX_THOUGHTS:
@@ -104,7 +124,7 @@ class BlockMachine:
         if not self._may_send():
             return None
         at = now if self._not_before is None else max(now, self._not_before)
-        if self._thoughts or self._pieces or self._cut(idle=False):
+        if self._thoughts or self._earlier or self._pieces or self._cut(idle=False):
             return at
         if self._heard_at is not None and self._cut(idle=True):
             return max(at, self._heard_at + IDLE)
@@ -116,12 +136,13 @@ class BlockMachine:
             return None
         if self._thoughts:
             return self._hand_out(SendBlock(text=self._thoughts.popleft(), is_thought=True), now)
+        if self._earlier:
+            self._is_of_step = False
+            return self._hand_out(SendBlock(text=self._earlier.popleft()), now)
+        self._is_of_step = True
         if not self._pieces:
             idle = self._heard_at is not None and now - self._heard_at >= IDLE
-            end = self._cut(idle=idle)
-            if end:
-                self._pieces.extend(self._as_messages(self._unsent()[:end]))
-                self._taken = self._front() + self._unsent()[:end]
+            self._take(self._cut(idle=idle))
         return self._hand_out(SendBlock(text=self._pieces.popleft()), now) if self._pieces else None
 
     def committed(self) -> None:
@@ -132,21 +153,36 @@ class BlockMachine:
         """The last block could not be committed: a thought is dropped, text is kept for later."""
         self._failures += 1
         if not block.is_thought:
-            self._pieces.appendleft(block.text)
+            (self._pieces if self._is_of_step else self._earlier).appendleft(block.text)
 
-    def end(self, final: str) -> str | None:
-        """What of the final text is still to be sent; `None` for all of it."""
+    def end(self, final: str) -> Unsent:
+        """What is still to be sent, now that the final text is known."""
         front = self._front()
         if not front or not final.startswith(front):
-            return None
-        return "\n\n".join([*self._pieces, final[len(front) :]]).strip("\n")
+            return Unsent(blocks=tuple(self._earlier))
+        return Unsent(blocks=(*self._earlier, *self._pieces), text=final[len(front) :].strip("\n"))
 
     def _begin(self) -> None:
         if self._done:
             self._taken, self._done = "", False
+            self._earlier.extend(self._pieces)
             self._pieces.clear()
+            self._is_of_step = False
         self._text, self._deaf = "", False
         self._scan = _Scan(base=0, length=0, blocks=())
+
+    def _take(self, end: int) -> None:
+        if end:
+            self._pieces.extend(self._as_messages(self._unsent()[:end]))
+            self._taken = self._front() + self._unsent()[:end]
+
+    def _take_all(self) -> None:
+        """Cut all that was not taken into pieces; a code block that nobody closed is none."""
+        while self._may_send() and len(self._earlier) + len(self._pieces) < MAX_PIECES:
+            end = self._cut(idle=False)
+            if not end:
+                return
+            self._take(end)
 
     def _may_send(self) -> bool:
         return self._failures < MAX_FAILURES and self.sent < MAX_WRITES
@@ -209,7 +245,10 @@ def _is_outside(place: int, blocks: _Blocks) -> bool:
 
 
 def _forced(text: str, blocks: _Blocks) -> int:
-    """A place for a cut in a text over the window: the last line break in it, its end, or after a code block."""
+    """A place for a cut in a text over the window.
+
+    That is the last line break in it, else the last space, else its end; after a code block that goes beyond it.
+    """
     if blocks and blocks[-1][1] is None and not text[: blocks[-1][0]].strip():
         return 0
     breaks = [found.end() for found in re.finditer(r"\n", text) if _is_outside(found.end(), blocks)]
@@ -218,5 +257,6 @@ def _forced(text: str, blocks: _Blocks) -> int:
         return inside[-1]
     window = len(head(text, limit=WINDOW, unit=TextUnit.CODE_POINTS))
     if _is_outside(window, blocks):
-        return window
+        word = text.rfind(" ", 0, window) + 1
+        return word if text[:word].strip() and _is_outside(word, blocks) else window
     return next((place for place in breaks if place > WINDOW), 0)

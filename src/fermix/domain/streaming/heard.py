@@ -8,6 +8,7 @@ from fermix.domain.events import (
     PromptShown,
     StepStarted,
     TextDelta,
+    ThoughtTold,
     ToolFinished,
     ToolStarted,
     TurnCompleted,
@@ -54,6 +55,8 @@ def heard(event: TurnEvent) -> Heard | None:
     match event:
         case TextDelta(text=text):
             return Wrote(text=text)
+        case ThoughtTold(text=text):
+            return Thought(text=text)
         case ToolStarted():
             return ItemDone()
         case StepStarted() | TurnStarted():

@@ -3,6 +3,7 @@
 from pathlib import Path
 from typing import TextIO, assert_never
 
+from fermix.entrypoints.cli.received_file import ReceivedFile, ShownEvent
 from fermix.entrypoints.cli.terminal_text import visible
 from fermix.infrastructure.local_socket.asking import (
     Accepted,
@@ -13,6 +14,7 @@ from fermix.infrastructure.local_socket.asking import (
     PromptShown,
     StepStarted,
     TextDelta,
+    ThoughtTold,
     ToolFinished,
     ToolStarted,
     TurnStarted,
@@ -33,11 +35,19 @@ class AnswerWriter:
         self._whole = True
         self._at_line_start = True
 
-    def show(self, event: AskEvent) -> None:
+    def show(self, event: ShownEvent) -> None:
         """Show what belongs on a screen; the end is shown by `finish`."""
+        if isinstance(event, ReceivedFile):
+            self.note(event.told())
+        else:
+            self._show(event)
+
+    def _show(self, event: AskEvent) -> None:
         match event:
             case TextDelta(text):
                 self._stream(text)
+            case ThoughtTold(text):
+                self._tell_thought(text)
             case StepStarted(step):
                 self._begin_line()
                 self._written.clear()
@@ -78,6 +88,16 @@ class AnswerWriter:
         """Tell something on stderr to those who want to know."""
         if self._verbose:
             self.note(text)
+
+    def _tell_thought(self, text: str) -> None:
+        if not self._verbose:
+            return
+        # A command that shows no thoughts does not load the domain for them.
+        from fermix.domain.streaming.thoughts import thought_line
+
+        line = thought_line(text)
+        if line is not None:
+            self.note(line)
 
     def _stream(self, text: str) -> None:
         if self._streams and text:

@@ -25,7 +25,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 
 @click.command()
 @click.argument("text", required=False)
-@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Send this text file along.")
+@click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Send this file along.")
 @click.option(
     "--session", metavar="ID", callback=_not_blank, help="Continue this conversation (default: cli)."
 )
@@ -37,6 +37,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
     "--timeout", metavar="SECONDS", callback=_seconds, help="Give up after this long (exit status 8)."
 )
 @click.option("-v", "--verbose", is_flag=True, help="Tell on stderr what happens.")
+@click.option("--save-to", metavar="DIR", help="Save files that come with the answer there.")
 @click.option("--no-input", is_flag=True, help="Do not read standard input.")
 def ask(  # noqa: PLR0913 - one parameter for each option
     *,
@@ -50,6 +51,7 @@ def ask(  # noqa: PLR0913 - one parameter for each option
     timeout: float | None,
     verbose: bool,
     no_input: bool,
+    save_to: str | None,
 ) -> int:
     """Ask one question and print the answer.
 
@@ -66,6 +68,7 @@ def ask(  # noqa: PLR0913 - one parameter for each option
         timeout=timeout,
         verbose=verbose,
         no_input=no_input,
+        save_to=save_to,
     )
     mistake = contradicted(options)
     if mistake is not None:

@@ -15,7 +15,7 @@ class AskOptions(NamedTuple):
 
     Attributes:
         text: the request; `-` for standard input; `None` when the request comes from a pipe.
-        files: text files that go with the request.
+        files: what goes with the request, by path.
         session: the conversation; `None` for the usual one.
         new: begin a new conversation first.
         model: which model answers; `None` for the configured one.
@@ -24,6 +24,7 @@ class AskOptions(NamedTuple):
         timeout: seconds until the request is given up.
         verbose: tell on stderr what happens.
         no_input: never read standard input.
+        save_to: the folder for files that come with the answer; `None` for the current one.
     """
 
     text: str | None = None
@@ -36,6 +37,7 @@ class AskOptions(NamedTuple):
     timeout: float | None = None
     verbose: bool = False
     no_input: bool = False
+    save_to: str | None = None
 
 
 def read_plain(arguments: Sequence[str]) -> AskOptions | None:
@@ -104,6 +106,8 @@ def _read_value(options: AskOptions, argument: str, value: str) -> AskOptions | 
             return options._replace(session=value)
         case "--model" if value.strip():
             return options._replace(model=value)
+        case "--save-to" if value:
+            return options._replace(save_to=value)
         case "--timeout" if (seconds := valid_timeout(value)) is not None:
             return options._replace(timeout=seconds)
         case _:

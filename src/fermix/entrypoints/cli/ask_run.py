@@ -4,7 +4,7 @@ import os
 import stat
 import time
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -14,11 +14,14 @@ from fermix.entrypoints.cli.attachment import HANDOVER_SECONDS, attached, outlas
 from fermix.entrypoints.cli.client_failures import command_failed
 from fermix.entrypoints.cli.command_failed import CommandFailed, report, write_document
 from fermix.entrypoints.cli.foreground import Foreground
+from fermix.entrypoints.cli.given_files import NO_FILES, bring, read_files, readable
 from fermix.entrypoints.cli.home import home_folder
 from fermix.entrypoints.cli.question_input import read_question
+from fermix.entrypoints.cli.received_file import ReceivedFile, ShownEvent
+from fermix.entrypoints.cli.receiving import folder_for_files, with_files_saved
 from fermix.entrypoints.cli.terminal import Terminal
 from fermix.entrypoints.exit_codes import ExitCode, exit_code_of_failure
-from fermix.infrastructure.local_socket.asking import Accepted, AskEvent, Ended, Ending, Question
+from fermix.infrastructure.local_socket.asking import Accepted, Ended, Ending, Question
 from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost, ControlClient
 
 DEFAULT_SESSION = "cli"
@@ -83,17 +86,30 @@ class _Asking:
         self._deadline = deadline
         self._accepted: Accepted | None = None
         self._is_sent = False
+        self._given = NO_FILES
+        self._folder = Path()
+        self._received: list[ReceivedFile] = []
         self.is_answered = False
 
     def run(self) -> None:
         """Ask and show the answer.
 
         Raises:
-            CommandFailed: there is none.
+            CommandFailed: there is none, or a file that came with it could not be saved.
         """
+        with ExitStack() as opened:
+            self._run(opened)
+
+    def _run(self, opened: ExitStack) -> None:
         home = home_folder(self._terminal.environ)
+        self._folder = folder_for_files(self._options.save_to)
+        self._given = read_files(self._options.files, opened)
         text = read_question(
-            self._options, self._terminal.input, deadline=self._deadline, note=self._writer.note
+            self._options,
+            self._terminal.input,
+            files=self._given,
+            deadline=self._deadline,
+            note=self._writer.note,
         )
         question = new_question(
             text,
@@ -152,19 +168,28 @@ class _Asking:
         return seconds if self._deadline is None else min(seconds, self._deadline - time.monotonic())
 
     def _answer(self, home: Path, ended: Ended) -> None:
-        self.is_answered = True
+        lost = next((file for file in self._received if file.path is None), None)
         if self._options.json or self._options.stream_json:
+            if lost is not None:
+                facts = {"text": ended.text, **self._facts(ended)}
+                raise files_lost(lost.told(), facts)
+            self.is_answered = True
             kind = {"type": "ended"} if self._options.stream_json else {}
             document = {**kind, "ok": True, "text": ended.text, **self._facts(ended)}
             write_document(self._terminal.out, document)
             return
+        self.is_answered = True
         self._writer.finish(ended.text)
+        if lost is not None:
+            raise files_lost()
         if ended.provider == LOCAL_PROVIDER:
             self._writer.note(local_model_note(home))
 
     def _facts(self, ended: Ended | None) -> dict[str, Any]:
         """What the JSON document says besides the answer or the error."""
+        files = {"files": [file.document() for file in self._received]} if self._received else {}
         return {
+            **files,
             "session": self._options.session or DEFAULT_SESSION,
             "turn": None if self._accepted is None else self._accepted.turn,
             "provider": None if ended is None else ended.provider,
@@ -173,18 +198,26 @@ class _Asking:
 
     def _follow(self, client: ControlClient, question: Question) -> Ended:
         output = pipe_of(self._terminal.out)
+        names = bring(client, self._given.others, deadline=self._deadline)
         self._is_sent = True
-        for event in client.ask(question, deadline=self._deadline, output=output):
-            if isinstance(event, Accepted):
-                self._accepted = event
-            if isinstance(event, Ended):
-                return event
-            self._writer.show(event)
-            if self._options.stream_json:
-                self._write_line(event)
+        asked = client.ask(question._replace(files=names), deadline=self._deadline, output=output)
+        with closing(with_files_saved(asked, self._folder)) as events:
+            for event in events:
+                if isinstance(event, Ended):
+                    return event
+                self._note(event)
         raise ConnectionLost("The daemon closed the connection before it had answered.")
 
-    def _write_line(self, event: AskEvent) -> None:
+    def _note(self, event: ShownEvent) -> None:
+        if isinstance(event, Accepted):
+            self._accepted = event
+        if isinstance(event, ReceivedFile):
+            self._received.append(event)
+        self._writer.show(event)
+        if self._options.stream_json:
+            self._write_line(event)
+
+    def _write_line(self, event: ShownEvent) -> None:
         from fermix.entrypoints.cli.event_lines import event_document
 
         write_document(self._terminal.out, event_document(event, session=self._facts(None)["session"]))
@@ -201,16 +234,26 @@ def new_question(
     """A question under an id of its own, from the folder and the user of this process."""
     folder = None
     with suppress(FileNotFoundError):
-        folder = _readable_text(str(Path.cwd()))
+        folder = readable(str(Path.cwd()))
     return Question(
         request=_new_request_id(),
         text=text,
-        session=_readable_text(session),
+        session=readable(session),
         new=new,
-        model=None if model is None else _readable_text(model),
+        model=None if model is None else readable(model),
         cwd=folder,
-        user=_readable_text(environ.get("USER", "").strip()) or DEFAULT_USER,
+        user=readable(environ.get("USER", "").strip()) or DEFAULT_USER,
     )
+
+
+def files_lost(message: str = "", facts: dict[str, Any] | None = None) -> CommandFailed:
+    """The end of a question that was answered, but not all files of its answer could be saved.
+
+    Args:
+        message: what is still to be told; the answer and each file have mostly been shown.
+        facts: further fields of the JSON document.
+    """
+    return CommandFailed(message, code="file_not_saved", exit_code=ExitCode.FAILURE, facts=facts)
 
 
 def unanswered(ended: Ended, facts: dict[str, Any] | None = None) -> CommandFailed:
@@ -231,11 +274,6 @@ def pipe_of(out: TextIO) -> int | None:
     except (OSError, ValueError):
         return None
     return descriptor if stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) else None
-
-
-def _readable_text(text: str) -> str:
-    """Names whose bytes are not UTF-8 come with surrogates, which no other process could read."""
-    return os.fsencode(text).decode("utf-8", "replace")
 
 
 def _new_request_id() -> str:

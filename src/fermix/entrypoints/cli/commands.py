@@ -98,6 +98,12 @@ def _doctor() -> click.Command:
     return doctor
 
 
+def _conformance() -> click.Command:
+    from fermix.entrypoints.cli.conformance_command import conformance
+
+    return conformance
+
+
 def _version() -> click.Command:
     return click.Command(
         "version", callback=lambda: click.echo(f"fermix {__version__}"), help=VERSION_SUMMARY
@@ -121,6 +127,7 @@ COMMANDS = MappingProxyType(
         "grant": CommandEntry("Let the agent reach a folder.", _grant),
         "revoke": CommandEntry("Take back a folder that the agent may reach.", _revoke),
         "doctor": CommandEntry("Say what is well, what is not, and what to do about it.", _doctor),
+        "conformance": CommandEntry("Prove that an adapter keeps the promises of its port.", _conformance),
         "version": CommandEntry(VERSION_SUMMARY, _version),
     }
 )

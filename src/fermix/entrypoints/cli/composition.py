@@ -30,20 +30,25 @@ class TooLong(Exception):
         )
 
 
-def compose(request: str, attached: Sequence[Attached]) -> str:
+def compose(request: str, attached: Sequence[Attached], *, may_be_blank: bool = False) -> str:
     """The request alone as it is, or followed by one delimited block for each text.
 
     A block's fence is longer than any run of its character inside, so no text can end its own block.
+
+    Args:
+        request: what is asked.
+        attached: the texts that go with it.
+        may_be_blank: something goes along that may say it all, a voice note for example.
 
     Raises:
         NothingAsked: the request is blank.
         TooLong: everything together is over the limit.
     """
-    if not request.strip():
+    if not request.strip() and not may_be_blank:
         raise NothingAsked
     if len(request) + sum(len(one.text) for one in attached) > MAX_CHARACTERS:
         raise TooLong
-    return "\n\n".join([request, *(_block(one) for one in attached)])
+    return "\n\n".join([*([request] if request.strip() else []), *(_block(one) for one in attached)])
 
 
 def _block(attached: Attached) -> str:

@@ -2,6 +2,7 @@
 
 from typing import Any, assert_never
 
+from fermix.entrypoints.cli.received_file import ReceivedFile, ShownEvent
 from fermix.infrastructure.local_socket.asking import (
     Accepted,
     AskEvent,
@@ -11,21 +12,26 @@ from fermix.infrastructure.local_socket.asking import (
     PromptShown,
     StepStarted,
     TextDelta,
+    ThoughtTold,
     ToolFinished,
     ToolStarted,
     TurnStarted,
 )
 
 
-def event_document(  # noqa: C901, PLR0911 - one return for each kind of event
-    event: AskEvent, *, session: str
-) -> dict[str, Any]:
+def event_document(event: ShownEvent, *, session: str) -> dict[str, Any]:
     """The object of one event. The end is another's to write, since it has the exit status.
 
     Args:
         event: anything but the end.
         session: the conversation, told once, with the acceptance.
     """
+    if isinstance(event, ReceivedFile):
+        return {"type": "file", **event.document()}
+    return _ask_document(event, session)
+
+
+def _ask_document(event: AskEvent, session: str) -> dict[str, Any]:  # noqa: C901, PLR0911 - one return for each kind
     match event:
         case Accepted(turn):
             return {"type": "accepted", "turn": turn, "session": session}
@@ -35,6 +41,8 @@ def event_document(  # noqa: C901, PLR0911 - one return for each kind of event
             return {"type": "step_started", "step": step}
         case TextDelta(text):
             return {"type": "delta", "text": text}
+        case ThoughtTold(text):
+            return {"type": "thought", "text": text}
         case ToolStarted(name):
             return {"type": "tool_started", "name": name}
         case ToolFinished(name, failed):

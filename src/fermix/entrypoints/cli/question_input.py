@@ -1,4 +1,4 @@
-"""Reading what `fermix ask` is asked: the argument, standard input, files."""
+"""Reading what `fermix ask` is asked: the argument, standard input, and the texts that go along."""
 
 import os
 import select
@@ -6,7 +6,6 @@ import stat
 import time
 from collections.abc import Callable
 from enum import Enum
-from pathlib import Path
 
 from fermix.entrypoints.cli.ask_options import AskOptions
 from fermix.entrypoints.cli.command_failed import CommandFailed
@@ -17,6 +16,7 @@ from fermix.entrypoints.cli.composition import (
     TooLong,
     compose,
 )
+from fermix.entrypoints.cli.given_files import NO_FILES, GivenFiles, readable
 from fermix.entrypoints.exit_codes import ExitCode
 
 Note = Callable[[str], None]
@@ -57,6 +57,7 @@ def read_question(
     options: AskOptions,
     descriptor: int,
     *,
+    files: GivenFiles = NO_FILES,
     deadline: float | None,
     note: Note,
     patience: float = PATIENCE_SECONDS,
@@ -69,6 +70,7 @@ def read_question(
     Args:
         options: the command line.
         descriptor: standard input.
+        files: what goes along; what is no text may go without any words.
         deadline: the monotonic time after which reading is given up.
         note: told what a person should know.
         patience: seconds of silence after which it is told that input is waited for.
@@ -78,15 +80,18 @@ def read_question(
     """
     source = _StandardInput(descriptor, deadline=deadline, note=note, patience=patience)
     try:
-        request, attached = _request_and_context(options, source)
-        return compose(request, [*attached, *(_read_file(name) for name in options.files)])
+        speaks = bool(files.others)
+        request, attached = _request_and_context(options, source, may_be_blank=speaks)
+        return compose(request, [*attached, *files.texts], may_be_blank=speaks)
     except NothingAsked:
         raise _usage('Nothing is asked. Try: fermix ask "What can you do?"') from None
     except TooLong as error:
         raise _usage(str(error)) from None
 
 
-def _request_and_context(options: AskOptions, source: "_StandardInput") -> tuple[str, list[Attached]]:
+def _request_and_context(
+    options: AskOptions, source: "_StandardInput", *, may_be_blank: bool
+) -> tuple[str, list[Attached]]:
     kind = InputKind.NOTHING if options.no_input else input_kind(source.descriptor)
     if options.text == "-":
         if options.no_input:
@@ -94,10 +99,12 @@ def _request_and_context(options: AskOptions, source: "_StandardInput") -> tuple
         return source.text(), []
     if options.text is None:
         if kind is not InputKind.TEXT:
+            if may_be_blank:
+                return "", []
             raise NothingAsked
         return source.text(), []
-    request = _argument(options.text)
-    if not request.strip():
+    request = readable(options.text)
+    if not request.strip() and not may_be_blank:
         raise NothingAsked
     if kind is not InputKind.TEXT:
         return request, []
@@ -163,33 +170,6 @@ def decode_input(content: bytes, *, note: Note) -> str:
         text = text.replace("\0", _REPLACEMENT)
         note("Standard input contains NUL characters; they are shown as \ufffd.")
     return text.removeprefix(_BYTE_ORDER_MARK)
-
-
-def _argument(text: str) -> str:
-    """An argument whose bytes are not UTF-8 arrives with surrogates in their place."""
-    return os.fsencode(text).decode("utf-8", "replace")
-
-
-def _read_file(name: str) -> Attached:
-    shown = _argument(name)
-    try:
-        with Path(name).open("rb") as file:
-            content = file.read(_MAX_BYTES + 1)
-    except OSError as error:
-        raise _usage(f"The file {shown} cannot be read: {error.strerror}.") from error
-    except ValueError as error:  # a NUL in the path
-        raise _usage(f"The file {shown} cannot be read: {error}.") from error
-    if len(content) > _MAX_BYTES:
-        raise TooLong
-    if b"\0" in content:
-        raise _usage(f"The file {shown} is not a text file: it contains NUL bytes.")
-    try:
-        text = content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise _usage(
-            f"The file {shown} is not UTF-8 text: byte {error.start} cannot be read. Convert it first."
-        ) from None
-    return Attached(f"File {' '.join(shown.split())}", text.removeprefix(_BYTE_ORDER_MARK))
 
 
 def _usage(message: str) -> CommandFailed:

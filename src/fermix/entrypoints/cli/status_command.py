@@ -66,7 +66,8 @@ def status_text(status: Status) -> str:
 
 
 def _channel(channel: ChannelHealth) -> str:
-    state = _state(channel.name, channel.status, channel.detail)
+    trouble = (remark.text for remark in channel.remarks if remark.is_trouble)
+    state = _state(channel.name, channel.status, channel.detail or next(trouble, None))
     return f"{state}, {channel.unreadable} unreadable" if channel.unreadable else state
 
 

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from fermix.application.operations.doctor.channels import ChannelFacts, judge_channels
 from fermix.application.operations.doctor.report import Finding, fail, ok, skip, warn
 from fermix.entrypoints.doctor_rows.situation import Situation
-from fermix.entrypoints.messengers import BUILDERS, WEBHOOK_PATHS, WITH_DRAFTS
+from fermix.entrypoints.messengers import BUILDERS, WITH_DRAFTS
 from fermix.infrastructure.settings.advice import odd_ids
 from fermix.infrastructure.settings.channels import ChannelSettings, SignalSettings, SlackSettings
 from fermix.infrastructure.settings.choice import (
@@ -21,6 +21,7 @@ from fermix.infrastructure.settings.choice import (
     configured_providers,
 )
 from fermix.infrastructure.settings.environment import read_environment
+from fermix.infrastructure.settings.foreign_sections import UnreadChannel
 from fermix.infrastructure.settings.known_providers import LOCAL
 from fermix.infrastructure.settings.loading import LoadedSettings
 from fermix.infrastructure.settings.model import Settings
@@ -35,7 +36,7 @@ CREDENTIALS = {
     "discord": ("bot_token",),
     "signal": ("account",),
 }
-"""What each channel cannot do without; channels of other packages say it themselves when they start."""
+"""What each channel of ours cannot do without; those of other packages say it themselves."""
 
 
 def config(situation: Situation) -> Finding:
@@ -124,28 +125,32 @@ def channels(situation: Situation) -> Finding:
     """Every channel that is enabled and that somebody has begun to set up."""
     if situation.loaded is None:
         return skip(NEEDS_SETTINGS)
-    loaded = situation.loaded
-    return judge_channels(
-        [
-            _facts(name, channel, loaded, situation.environ)
-            for name, channel in loaded.settings.channels.by_name().items()
-            if channel.enabled and _begun(name, channel, loaded)
-        ]
-    )
+    return judge_channels(begun_channels(situation.loaded, situation.environ))
+
+
+def begun_channels(loaded: LoadedSettings, environ: Mapping[str, str]) -> list[ChannelFacts]:
+    """Those that are enabled and that somebody has begun to set up, in the order of the settings."""
+    return [
+        _facts(name, channel, loaded, environ)
+        for name, channel in loaded.settings.channels.by_name().items()
+        if channel.enabled and _begun(name, channel, loaded)
+    ]
 
 
 def _begun(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> bool:
     """Telegram is enabled by default, which alone is no wish for it."""
     chosen = "enabled" in channel.model_fields_set or channel.has_access or bool(channel.odd_entries)
-    credentials = _needed(name, channel)
-    return chosen or len(_missing(name, channel)) < len(credentials) or bool(_stored(name, loaded))
+    credentials = _needed(name, channel, loaded)
+    return chosen or len(_missing(name, channel, loaded)) < len(credentials) or bool(_stored(name, loaded))
 
 
 def _facts(
     name: str, channel: ChannelSettings, loaded: LoadedSettings, environ: Mapping[str, str]
 ) -> ChannelFacts:
-    missing = _missing(name, channel)
+    missing = _missing(name, channel, loaded)
     stored = _stored(name, loaded)
+    plugin = loaded.plugins.get(name)
+    has_drafts = name in WITH_DRAFTS if plugin is None else plugin.shows_drafts
     return ChannelFacts(
         name=name,
         has_owner=channel.owner is not None,
@@ -153,10 +158,10 @@ def _facts(
         allowlist_key=type(channel).model_fields["allowlist"].alias or "allowlist",
         missing=missing,
         kept_elsewhere=tuple(key for key in missing if key in stored),
-        served=name in BUILDERS,
-        drafts_in_vain=channel.streaming == "draft" and name in CREDENTIALS.keys() - WITH_DRAFTS,
-        webhook=WEBHOOK_PATHS.get(name) if getattr(channel, "mode", None) == "webhook" else None,
+        served=name in BUILDERS or plugin is not None,
+        drafts_in_vain=channel.streaming == "draft" and not has_drafts,
         absent_program=_absent_program(channel, environ),
+        unusable=channel.trouble if isinstance(channel, UnreadChannel) else None,
     )
 
 
@@ -169,14 +174,17 @@ def _absent_program(channel: ChannelSettings, environ: Mapping[str, str]) -> str
     return None if found else f"{channel.cli_path!r} (cli_path): install signal-cli, or set its path"
 
 
-def _needed(name: str, channel: ChannelSettings) -> tuple[str, ...]:
+def _needed(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> tuple[str, ...]:
     if isinstance(channel, SlackSettings) and channel.mode == "socket":
         return ("bot_token", "app_token")
+    plugin = loaded.plugins.get(name)
+    if plugin is not None and not isinstance(channel, UnreadChannel):
+        return plugin.requires
     return CREDENTIALS.get(name, ())
 
 
-def _missing(name: str, channel: ChannelSettings) -> tuple[str, ...]:
-    return tuple(key for key in _needed(name, channel) if not _text(getattr(channel, key)))
+def _missing(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> tuple[str, ...]:
+    return tuple(key for key in _needed(name, channel, loaded) if not _text(getattr(channel, key)))
 
 
 def _text(value: object) -> str:
@@ -184,5 +192,6 @@ def _text(value: object) -> str:
 
 
 def _stored(name: str, loaded: LoadedSettings) -> tuple[str, ...]:
-    keys = CREDENTIALS.get(name, ())
+    plugin = loaded.plugins.get(name)
+    keys = CREDENTIALS.get(name, ()) if plugin is None else plugin.requires
     return tuple(key for key in keys if dotted(("fermix_channels", name, key)) in loaded.stored_secrets)

@@ -29,8 +29,9 @@ def _waiting_for_a_daemon(situation: Situation) -> tuple[str, ...]:
     if situation.loaded is None:
         return ()
     found = situation.loaded.settings.channels.by_name()
+    known = BUILDERS.keys() | situation.loaded.plugins.keys()
     return tuple(
-        name for name, channel in found.items() if channel.enabled and channel.has_access and name in BUILDERS
+        name for name, channel in found.items() if channel.enabled and channel.has_access and name in known
     )
 
 

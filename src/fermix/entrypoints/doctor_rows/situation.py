@@ -15,7 +15,7 @@ from fermix.application.operations.doctor.daemon import (
     SilentOwner,
 )
 from fermix.application.operations.doctor.database import DatabaseFacts
-from fermix.application.ports.control import RefusedSender
+from fermix.application.ports.control import ChannelHealth, OwnerKind, RefusedSender
 from fermix.entrypoints.doctor_rows.database_files import look_at_database
 from fermix.infrastructure.local_socket import queries
 from fermix.infrastructure.local_socket.client import ClientError, ControlClient, NoDaemon, connect
@@ -53,6 +53,13 @@ class Situation:
     owner: Owner
     database: DatabaseFacts
     paused: tuple[int, ...] | None
+
+    def health_of(self, channel: str) -> ChannelHealth | None:
+        """How the running daemon says a channel stands; `None` where none runs or it does not tell."""
+        owner = self.owner
+        if not isinstance(owner, AnsweringOwner) or owner.status.identity.kind is not OwnerKind.DAEMON:
+            return None
+        return next((one for one in owner.status.health.channels if one.name == channel), None)
 
 
 def gather(path: Path, environ: Mapping[str, str]) -> Situation:

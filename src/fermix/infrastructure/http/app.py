@@ -13,7 +13,14 @@ from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from fermix.application.ports.clock import Clock
-from fermix.application.ports.control import ChannelHealth, Health, HealthView, ProviderHealth, Readiness
+from fermix.application.ports.control import (
+    ChannelHealth,
+    ChannelStatus,
+    Health,
+    HealthView,
+    ProviderHealth,
+    Readiness,
+)
 from fermix.application.ports.telemetry import Exposition
 from fermix.application.ports.webhooks import Webhook
 from fermix.infrastructure.http.access import Access
@@ -32,6 +39,15 @@ MetricsSource: TypeAlias = Callable[[], Awaitable[Exposition]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Places:
+    """Absolute paths: of the home, its configuration, and the agent's workspace."""
+
+    home: str
+    config: str
+    workspace: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Endpoints:
     """What is served.
 
@@ -41,6 +57,7 @@ class Endpoints:
         clock: for time stamps.
         webhooks: endpoints of channels.
         silent: paths of webhooks whose channel is not served.
+        places: where the owner finds what is served and what it is configured by; `None`: nobody is told.
     """
 
     control: HealthView
@@ -48,6 +65,7 @@ class Endpoints:
     clock: Clock
     webhooks: Sequence[Webhook] = ()
     silent: Sequence[str] = ()
+    places: Places | None = None
 
 
 def build_app(endpoints: Endpoints, *, access: Access) -> ASGIApp:
@@ -57,7 +75,7 @@ def build_app(endpoints: Endpoints, *, access: Access) -> ASGIApp:
     their platform's signature.
     """
     control, clock, webhooks = endpoints.control, endpoints.clock, endpoints.webhooks
-    ready = _ready_endpoint(control, clock)
+    ready = _ready_endpoint(control, clock, endpoints.places)
     app = Starlette(
         routes=[
             Route(_LIVE, _live_endpoint(control, clock), methods=["GET"]),
@@ -84,7 +102,9 @@ def _live_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
     return live
 
 
-def _ready_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
+def _ready_endpoint(control: HealthView, clock: Clock, places: Places | None) -> _Endpoint:
+    told = {} if places is None else _places(places)
+
     async def ready(_request: Request) -> Response:
         health = None
         with anyio.move_on_after(_ANSWER_SECONDS):
@@ -92,7 +112,9 @@ def _ready_endpoint(control: HealthView, clock: Clock) -> _Endpoint:
         if health is None:
             health = Health(status=Readiness.DEGRADED, providers=(), channels=(), failures=("health",))
         status = 200 if health.status is Readiness.READY else 503
-        return _answer(status, {"status": health.status, **_about(control, clock), **_details(health)})
+        return _answer(
+            status, {"status": health.status, **_about(control, clock), **_details(health), **told}
+        )
 
     return ready
 
@@ -113,6 +135,13 @@ def _about(control: HealthView, clock: Clock) -> dict[str, object]:
     return {"app": "fermix", "version": control.identify().version, "timestamp": clock.now().isoformat()}
 
 
+def _places(places: Places) -> dict[str, object]:
+    return {
+        "config_path": places.config,
+        "config": {"home": places.home, "path": places.config, "workspace": places.workspace},
+    }
+
+
 def _details(health: Health) -> dict[str, object]:
     return {
         "failures": [{"component": component} for component in health.failures],
@@ -127,12 +156,25 @@ def _provider(provider: ProviderHealth) -> dict[str, object]:
         "model": provider.model,
         "status": provider.status,
         "detail": provider.detail,
+        "auth_mode": provider.auth_mode,
+        "primary": provider.primary,
     }
 
 
 def _channel(channel: ChannelHealth) -> dict[str, object]:
-    unreadable = {"unreadable": channel.unreadable} if channel.unreadable else {}
-    return {"name": channel.name, "status": channel.status, "detail": channel.detail, **unreadable}
+    told: dict[str, object] = {
+        "name": channel.name,
+        "status": channel.status,
+        "detail": channel.detail,
+        "enabled": channel.status is not ChannelStatus.DISABLED,
+        "mode": channel.mode,
+        "process_alive": channel.process_alive,
+    }
+    if channel.unreadable:
+        told["unreadable"] = channel.unreadable
+    if channel.remarks:
+        told["remarks"] = [remark.text for remark in channel.remarks]
+    return told
 
 
 def _answer(status: int, content: dict[str, object]) -> JSONResponse:

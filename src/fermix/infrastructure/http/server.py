@@ -15,7 +15,9 @@ from fermix.infrastructure.http.app import Endpoints, build_app
 from fermix.infrastructure.http.connection import BoundedConnection
 from fermix.infrastructure.http.listening import listen
 
-_MAX_CONNECTIONS = 128
+MAX_CONNECTIONS = 256
+"""Open at once; the longest idle one makes room for another. With so many requests under way the answer is 503."""
+
 _KEEP_ALIVE_SECONDS = 15
 _MAX_HEADER_BYTES = 32 * 1024
 _GRACE_SECONDS = 2
@@ -85,7 +87,7 @@ def _config(app: ASGIApp, request_seconds: float) -> uvicorn.Config:
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        limit_concurrency=_MAX_CONNECTIONS,
+        limit_concurrency=MAX_CONNECTIONS,
         timeout_keep_alive=_KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=_GRACE_SECONDS,
         h11_max_incomplete_event_size=_MAX_HEADER_BYTES,

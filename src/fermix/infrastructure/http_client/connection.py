@@ -12,6 +12,7 @@ import httpx
 from anyio.streams.tls import TLSStream
 
 _READ_BYTES = 65_536
+_WRITE_BYTES = 4 * _READ_BYTES
 _MAX_HEAD_BYTES = 65_536
 
 
@@ -135,9 +136,11 @@ class Connection:
             raise httpx.LocalProtocolError(str(exc)) from exc
 
     async def _send(self, data: bytes, seconds: float | None) -> None:
+        """Send in pieces that have the time limit each: a slow line is one that goes on."""
         try:
-            with anyio.fail_after(seconds):
-                await self._stream.send(data)
+            for start in range(0, len(data), _WRITE_BYTES):
+                with anyio.fail_after(seconds):
+                    await self._stream.send(data[start : start + _WRITE_BYTES])
         except TimeoutError as exc:
             raise httpx.WriteTimeout("the request could not be sent in time") from exc
         except (OSError, ssl.SSLError, anyio.BrokenResourceError, anyio.ClosedResourceError) as exc:

@@ -9,10 +9,15 @@ from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
 from fermix.infrastructure.local_socket.fields import Fields
+from fermix.infrastructure.local_socket.file_events import FileEvent, decode_file_event
 
 
 class Question(NamedTuple):
-    """What is asked; the fields are those of the control port's `AskRequest`."""
+    """What is asked; the fields are those of the control port's `AskRequest`.
+
+    Attributes:
+        files: what goes along, by the names that `ControlClient.attach` gave back on the same connection.
+    """
 
     request: str
     text: str
@@ -21,6 +26,7 @@ class Question(NamedTuple):
     model: str | None = None
     cwd: str | None = None
     user: str = "operator"
+    files: tuple[str, ...] = ()
 
 
 class Ending(StrEnum):
@@ -48,6 +54,12 @@ class TurnStarted(NamedTuple):
 
 class TextDelta(NamedTuple):
     """The next piece of what the model writes."""
+
+    text: str
+
+
+class ThoughtTold(NamedTuple):
+    """What the model thought, in Markdown; no part of the answer."""
 
     text: str
 
@@ -112,6 +124,7 @@ AskEvent: TypeAlias = (
     Accepted
     | TurnStarted
     | TextDelta
+    | ThoughtTold
     | StepStarted
     | ToolStarted
     | ToolFinished
@@ -124,10 +137,10 @@ AskEvent: TypeAlias = (
 
 def encode_question(question: Question) -> Mapping[str, Any]:
     """The parameters of an `ask`."""
-    return question._asdict()
+    return {**question._asdict(), "files": list(question.files)}
 
 
-def decode_event(content: Mapping[str, Any]) -> AskEvent | None:  # noqa: PLR0911 - one return for each kind of event
+def decode_event(content: Mapping[str, Any]) -> AskEvent | FileEvent | None:  # noqa: C901, PLR0911 - one return for each kind
     """An event on the way to the end, or `None` for one this client has no use for.
 
     A newer server may send kinds that did not exist when this client was made.
@@ -145,6 +158,8 @@ def decode_event(content: Mapping[str, Any]) -> AskEvent | None:  # noqa: PLR091
             return Part(fields.text("text"))
         case "turn_started":
             return TurnStarted(fields.text("provider"), fields.text("model"))
+        case "thought_told":
+            return ThoughtTold(fields.text("text"))
         case "step_started":
             return StepStarted(fields.whole("step"))
         case "tool_started":
@@ -155,6 +170,8 @@ def decode_event(content: Mapping[str, Any]) -> AskEvent | None:  # noqa: PLR091
             return PromptShown(fields.text("text"))
         case "gap":
             return Missed(fields.whole("missed"))
+        case "file" | "file_piece" | "file_broken":
+            return decode_file_event(fields)
         case _:
             return None
 

@@ -7,7 +7,7 @@ import os
 import select
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -21,7 +21,8 @@ from fermix.infrastructure.local_socket.asking import (
     encode_question,
 )
 from fermix.infrastructure.local_socket.daemon_file import read_daemon_file
-from fermix.infrastructure.local_socket.fields import Malformed
+from fermix.infrastructure.local_socket.fields import Fields, Malformed
+from fermix.infrastructure.local_socket.file_events import FileEvent, encode_bytes
 from fermix.infrastructure.local_socket.peer import peer_of
 from fermix.infrastructure.local_socket.protocol import (
     SOCKET_NAME,
@@ -47,6 +48,7 @@ SILENCE_SECONDS = 60.0
 
 LAST_WORD_SECONDS = 1.0
 _CHUNK_BYTES = 64 * 1024
+_PIECE_BYTES = 1024 * 1024
 
 
 class ClientError(Exception):
@@ -148,10 +150,41 @@ class ControlClient:
         """
         self.call(Verb.STOP)
 
+    def attach(
+        self, name: str, read: Callable[[int], bytes], *, size: int, deadline: float | None = None
+    ) -> str:
+        """Bring a file for the next question of this connection; the name that the question takes it by.
+
+        Leaving early leaves nothing of it behind.
+
+        Args:
+            name: what the file is called, for people.
+            read: gives up to so many of its next bytes, and none at its end; its errors pass through.
+            size: how many there will be.
+            deadline: the monotonic time after which the caller will not wait.
+
+        Raises:
+            ClientError: every kind but `NoDaemon` and `OutputClosed`; `Refused` says why it is not taken.
+        """
+        asked = self._send_until(deadline, Verb.ATTACH, {"name": name, "size": size})
+        last = False
+        while not last and not self._readable(time.monotonic(), None):  # a refusal comes before its end
+            data = read(_PIECE_BYTES)
+            last = not data
+            self._send_until(deadline, Verb.PIECE, {"of": asked, "data": encode_bytes(data), "last": last})
+        try:
+            reply = self._reply(asked, deadline=deadline)
+        except Refused as refused:
+            raise _in_words(refused) from None
+        try:
+            return Fields(reply.content, "attach").text("file")
+        except Malformed as error:
+            raise ForeignProtocol(f"The daemon's reply is not understood. {error}") from error
+
     def ask(
         self, question: Question, *, deadline: float | None = None, output: int | None = None
-    ) -> Iterator[AskEvent]:
-        """Ask and follow the turn; the last event is an `Ended`.
+    ) -> Iterator[AskEvent | FileEvent]:
+        """Ask and follow the turn; the last event is an `Ended`. A file comes whole before the next other event.
 
         Args:
             question: what is asked.
@@ -161,13 +194,7 @@ class ControlClient:
         Raises:
             ClientError: every kind but `NoDaemon`.
         """
-        seconds = _seconds_until(deadline, SILENCE_SECONDS)
-        try:
-            request_id = self._send(Verb.ASK, encode_question(question), seconds)
-        except ConnectionLost:
-            if deadline is not None and time.monotonic() >= deadline:
-                raise DeadlinePassed("The time limit passed.") from None
-            raise
+        request_id = self._send_until(deadline, Verb.ASK, encode_question(question))
         while True:
             reply = self._reply(request_id, deadline=deadline, output=output)
             try:
@@ -179,6 +206,14 @@ class ControlClient:
                 raise ForeignProtocol(f"The daemon's reply is not understood. {error}") from error
             if event is not None:
                 yield event
+
+    def _send_until(self, deadline: float | None, verb: Verb, params: Mapping[str, Any]) -> str:
+        try:
+            return self._send(verb, params, _seconds_until(deadline, SILENCE_SECONDS))
+        except ConnectionLost:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise DeadlinePassed("The time limit passed.") from None
+            raise
 
     def _send(self, verb: Verb, params: Mapping[str, Any], seconds: float) -> str:
         self._sent += 1
@@ -302,6 +337,12 @@ def _trusted(path: Path) -> Path:
             f"The folder {path.parent} of the control socket is not private; it must be yours, mode 0700."
         )
     return path
+
+
+def _in_words(refused: Refused) -> Refused:
+    if refused.code != ErrorCode.UNKNOWN_VERB:
+        return refused
+    return Refused(refused.code, "The running daemon is an older Fermix, which takes no files. Restart it.")
 
 
 def _seconds_until(deadline: float | None, most: float) -> float:

@@ -1,6 +1,7 @@
 """One client of the control socket, from its first line to its last."""
 
 from collections.abc import Mapping
+from contextlib import aclosing
 from types import MappingProxyType
 from typing import Any, assert_never
 
@@ -8,16 +9,27 @@ import anyio
 from anyio import CancelScope
 from anyio.abc import ByteStream
 
+from fermix.application.ports.blobs import BlobError, BlobMissing
 from fermix.application.ports.control import (
     AskEnd,
     AskEnded,
+    AskFile,
     AskRequest,
     Control,
     Principal,
     PrincipalCapability,
 )
 from fermix.application.ports.ledger_errors import LedgerUnavailable
+from fermix.application.ports.uploads import UploadRefused
+from fermix.domain import upload_wording
+from fermix.domain.delivery import MediaPart
 from fermix.infrastructure.local_socket.fields import Fields, Malformed
+from fermix.infrastructure.local_socket.file_wire import (
+    decode_attach,
+    encode_file,
+    encode_file_broken,
+    encode_file_piece,
+)
 from fermix.infrastructure.local_socket.lane_verbs import LaneVerb, lane_answer
 from fermix.infrastructure.local_socket.limits import SocketLimits
 from fermix.infrastructure.local_socket.protocol import (
@@ -32,6 +44,7 @@ from fermix.infrastructure.local_socket.protocol import (
     encode_result,
 )
 from fermix.infrastructure.local_socket.refused_wire import encode_refused
+from fermix.infrastructure.local_socket.uploads import UploadBrokenOff, Uploads, uploaded
 from fermix.infrastructure.local_socket.wire import (
     decode_ask,
     encode_ask_end,
@@ -56,6 +69,8 @@ _NEEDS = MappingProxyType(
         Verb.QUEUE: PrincipalCapability.READ,
         Verb.RESOLVE: PrincipalCapability.CONTROL,
         Verb.REFUSED: PrincipalCapability.READ,
+        Verb.ATTACH: PrincipalCapability.SUBMIT,
+        Verb.PIECE: PrincipalCapability.SUBMIT,
     }
 )
 
@@ -75,6 +90,7 @@ class Connection:
         self._principal = principal
         self._limits = limits
         self._lines = LineBuffer()
+        self._uploads = Uploads()
         self._writing = anyio.Lock()
         self._gone = False
         self._cancelled = False
@@ -132,7 +148,9 @@ class Connection:
                 await self._serve_lanes(verb, request)
             case Verb.REFUSED:
                 await self._send_result(request.id, encode_refused(await self._control.refused()))
-            case Verb.CANCEL:
+            case Verb.ATTACH:
+                await self._serve_attach(request)
+            case Verb.CANCEL | Verb.PIECE:
                 pass  # what it names has ended meanwhile, and has been answered
             case _:
                 assert_never(verb)
@@ -145,12 +163,39 @@ class Connection:
         else:
             await self._send_result(request.id, content)
 
-    async def _serve_ask(self, request: Request) -> None:
+    async def _serve_attach(self, request: Request) -> None:
         try:
-            question = decode_ask(request.params)
+            offer = decode_attach(request.params)
+            self._uploads.must_have_room()
         except Malformed as error:
             await self._send_error(request.id, ErrorCode.BAD_REQUEST, str(error))
             return
+        try:
+            async with aclosing(uploaded(request.id, self._next_piece)) as pieces:
+                upload = await self._control.keep(offer.name, pieces, size=offer.size)
+        except UploadBrokenOff:
+            self._gone = True
+        except UploadRefused as refused:
+            code = ErrorCode.TOO_LARGE if refused.too_large else ErrorCode.UNAVAILABLE
+            await self._send_error(request.id, code, str(refused))
+        else:
+            await self._send_result(request.id, {"file": self._uploads.add(upload)})
+
+    async def _next_piece(self) -> Request | None:
+        limit = self._limits.piece_seconds
+        with anyio.move_on_after(limit) as wait:
+            line = await self._next_line()
+        if wait.cancelled_caught:
+            raise ProtocolFault(ErrorCode.BAD_REQUEST, f"No piece of the file came within {limit:g} s.")
+        return None if line is None else decode_request(line)
+
+    async def _serve_ask(self, request: Request) -> None:
+        try:
+            question = decode_ask(request.params, named=self._uploads.named)
+        except Malformed as error:
+            await self._send_error(request.id, ErrorCode.BAD_REQUEST, str(error))
+            return
+        self._uploads.clear()
         self._cancelled = False
         end: AskEnded | None = None
         with CancelScope() as last_words:
@@ -177,11 +222,30 @@ class Connection:
                 async for event in events:
                     if isinstance(event, AskEnded):
                         return event
-                    if not await self._send_event(request_id, encode_ask_event(event)):
+                    if isinstance(event, AskFile):
+                        went = await self._send_file(request_id, event.part)
+                    else:
+                        went = await self._send_event(request_id, encode_ask_event(event))
+                    if not went:
                         return None
         except LedgerUnavailable:
             return AskEnded(end=AskEnd.UNAVAILABLE, text="", notice=_NO_LEDGER)
         return None
+
+    async def _send_file(self, request_id: str, part: MediaPart) -> bool:
+        """Tell of a file and send its bytes, as fast as the client takes them; false when it is gone."""
+        if not await self._send_event(request_id, encode_file(part)):
+            return False
+        try:
+            async with self._control.open_file(part.blob) as pieces:
+                async for piece in pieces:
+                    if not await self._send_event(request_id, encode_file_piece(piece)):
+                        return False
+        except BlobError as error:
+            gone = isinstance(error, BlobMissing)
+            message = upload_wording.FILE_GONE if gone else upload_wording.FILE_UNREADABLE
+            return await self._send_event(request_id, encode_file_broken(message))
+        return True
 
     async def _watch(self, asked: str, ask: CancelScope) -> None:
         """Read on while an `ask` runs, and end it when its client cancels, leaves or sends rubbish."""

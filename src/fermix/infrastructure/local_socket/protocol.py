@@ -18,7 +18,7 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 
 MAX_ID_CHARACTERS = 64
 MAJOR = 1
-MINOR = 2
+MINOR = 3
 VERSION = f"{MAJOR}.{MINOR}"
 """A higher minor only adds; a higher major means that one side would be misunderstood."""
 
@@ -29,7 +29,8 @@ SOCKET_NAME = "daemon.sock"
 class Verb(StrEnum):
     """What can be asked for. `cancel` has no reply of its own: the `ask` it names ends instead.
 
-    Since 1.1: `sessions`, `queue`, `resolve`. Since 1.2: `refused`.
+    Nor has `piece`, with bytes of the file that an `attach` began; that one is answered after the last of them.
+    Since 1.1: `sessions`, `queue`, `resolve`. Since 1.2: `refused`. Since 1.3: `attach`, `piece`.
     """
 
     IDENTIFY = "identify"
@@ -42,6 +43,8 @@ class Verb(StrEnum):
     QUEUE = "queue"
     RESOLVE = "resolve"
     REFUSED = "refused"
+    ATTACH = "attach"
+    PIECE = "piece"
 
 
 class ErrorCode(StrEnum):

@@ -1,6 +1,6 @@
 """Our values as the JSON of the control socket. Pure; the server's side, and whoever may load the whole domain."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, assert_never
 
@@ -19,11 +19,14 @@ from fermix.application.ports.control import (
     Readiness,
     Status,
 )
+from fermix.application.ports.remarks import Remark
+from fermix.application.ports.uploads import Upload
 from fermix.domain.events import (
     Gap,
     PromptShown,
     StepStarted,
     TextDelta,
+    ThoughtTold,
     ToolFinished,
     ToolStarted,
     TurnCompleted,
@@ -39,15 +42,22 @@ MAX_NAME_CHARACTERS = 200
 """Of a session, a model or a user's name."""
 
 
-def decode_ask(params: Mapping[str, Any]) -> AskRequest:
+def decode_ask(
+    params: Mapping[str, Any], *, named: Callable[[Sequence[str]], tuple[Upload, ...]]
+) -> AskRequest:
     """The question of an `ask`.
+
+    Args:
+        params: of the request.
+        named: the files of these names, which came before; raises `Malformed`.
 
     Raises:
         Malformed: a field is missing, of another type, or blank where it must not be.
     """
     fields = Fields(params, "ask")
     text = fields.text("text")
-    if not text.strip():
+    files = named(fields.texts("files")) if "files" in fields else ()
+    if not text.strip() and not files:
         raise Malformed("The ask's `text` must not be blank.")
     session = fields.text("session", max_characters=MAX_NAME_CHARACTERS)
     if not session.strip():
@@ -60,6 +70,7 @@ def decode_ask(params: Mapping[str, Any]) -> AskRequest:
         model=fields.optional_text("model"),
         cwd=fields.optional_text("cwd"),
         user=fields.text("user", max_characters=MAX_NAME_CHARACTERS),
+        files=files,
     )
 
 
@@ -124,7 +135,14 @@ def encode_health(health: Health) -> dict[str, Any]:
     return {
         "status": health.status.value,
         "providers": [
-            {"name": one.name, "model": one.model, "status": one.status.value, "detail": one.detail}
+            {
+                "name": one.name,
+                "model": one.model,
+                "status": one.status.value,
+                "detail": one.detail,
+                "auth_mode": one.auth_mode,
+                "primary": one.primary,
+            }
             for one in health.providers
         ],
         "channels": [_encode_channel(one) for one in health.channels],
@@ -197,12 +215,14 @@ def decode_moment(fields: Fields, name: str) -> datetime:
     return moment
 
 
-def _encode_turn_event(event: TurnEvent) -> dict[str, Any]:  # noqa: PLR0911 - one return for each kind
+def _encode_turn_event(event: TurnEvent) -> dict[str, Any]:  # noqa: C901, PLR0911 - one return for each kind
     match event:
         case TurnStarted():
             return {"type": "turn_started", "provider": event.provider, "model": event.model}
         case TextDelta():
             return {"type": "text_delta", "text": event.text}
+        case ThoughtTold():
+            return {"type": "thought_told", "text": event.text}
         case StepStarted():
             return {"type": "step_started", "step": event.step}
         case ToolStarted():
@@ -251,12 +271,23 @@ def _decode_provider(content: Mapping[str, Any]) -> ProviderHealth:
         model=fields.optional_text("model"),
         status=fields.choice("status", Readiness),
         detail=fields.optional_text("detail"),
+        auth_mode=fields.optional_text("auth_mode"),
+        primary="primary" in fields and fields.flag("primary"),
     )
 
 
 def _encode_channel(channel: ChannelHealth) -> dict[str, Any]:
-    unreadable = {"unreadable": channel.unreadable} if channel.unreadable else {}
-    return {"name": channel.name, "status": channel.status.value, "detail": channel.detail, **unreadable}
+    told: dict[str, Any] = {
+        "name": channel.name,
+        "status": channel.status.value,
+        "detail": channel.detail,
+        "mode": channel.mode,
+    }
+    if channel.unreadable:
+        told["unreadable"] = channel.unreadable
+    if channel.remarks:
+        told["remarks"] = [{"text": one.text, "is_trouble": one.is_trouble} for one in channel.remarks]
+    return told
 
 
 def _decode_channel(content: Mapping[str, Any]) -> ChannelHealth:
@@ -266,4 +297,13 @@ def _decode_channel(content: Mapping[str, Any]) -> ChannelHealth:
         status=fields.choice("status", ChannelStatus),
         detail=fields.optional_text("detail"),
         unreadable=fields.optional_whole("unreadable") or 0,
+        mode=fields.optional_text("mode"),
+        remarks=tuple(_decode_remark(one) for one in fields.mappings("remarks"))
+        if "remarks" in fields
+        else (),
     )
+
+
+def _decode_remark(content: Mapping[str, Any]) -> Remark:
+    fields = Fields(content, "remark")
+    return Remark(text=fields.text("text"), is_trouble=fields.flag("is_trouble"))

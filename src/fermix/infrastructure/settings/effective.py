@@ -80,7 +80,9 @@ def effective_settings(home: Path, environ: Mapping[str, str]) -> EffectiveSetti
     """
     loaded = load_settings(home, environ)
     file = read_config_file(home / CONFIG_FILE)
-    checked = check_keys(file.table, Settings, channels={})
+    checked = check_keys(
+        file.table, Settings, channels={name: plugin.settings for name, plugin in loaded.plugins.items()}
+    )
     environment = read_environment(environ)
 
     def origin(path: KeyPath) -> Origin:

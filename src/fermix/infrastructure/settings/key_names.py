@@ -13,6 +13,8 @@ from pydantic import BaseModel, SecretStr
 from pydantic.fields import FieldInfo
 
 from fermix.infrastructure.settings.channels import ALLOWLIST_ALIAS, RESERVED_CHANNEL_KEYS, ChannelSettings
+from fermix.infrastructure.settings.entry_points import PackageUnusable
+from fermix.infrastructure.settings.foreign_sections import INSTALLED, ChannelPlugins, is_free
 from fermix.infrastructure.settings.keys import ABSENT, entries_of, free_entries, keys_of, section_of
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.problems import dotted
@@ -82,20 +84,21 @@ def read_key(text: str) -> NamePath:
     return tuple(names)
 
 
-def find_key(path: NamePath) -> KnownKey:
-    """What the key is.
+def find_key(path: NamePath, *, plugins: ChannelPlugins = INSTALLED) -> KnownKey:
+    """What the key is. The package of a channel that is none of ours is loaded to know its keys.
 
     Raises:
-        UnknownKey: there is none of that name, or only in another version.
+        UnknownKey: there is none of that name, or only in another version, or its package cannot be used.
     """
-    return _Search(path).find()
+    return _Search(path, plugins).find()
 
 
 class _Search:
     """Goes down the models along one path."""
 
-    def __init__(self, path: NamePath) -> None:
+    def __init__(self, path: NamePath, plugins: ChannelPlugins) -> None:
         self._path = path
+        self._plugins = plugins
         self._own: NamePath = ()
         self._model: type[BaseModel] = Settings
 
@@ -105,7 +108,7 @@ class _Search:
             name, rest = rest[0], rest[1:]
             info = keys_of(self._model).get(self._own_name(name))
             if info is None:
-                entry = None if self._at_channels() else free_entries(self._model)
+                entry = self._foreign(name) if self._at_channels() else free_entries(self._model)
                 if entry is None:
                     raise self._unknown(name)
                 self._go(name, entry)
@@ -123,6 +126,14 @@ class _Search:
     def _go(self, name: str, model: type[BaseModel]) -> None:
         self._own = (*self._own, name)
         self._model = model
+
+    def _foreign(self, name: str) -> type[BaseModel] | None:
+        if not is_free(name) or name not in self._plugins.names():
+            return None
+        try:
+            return self._plugins.load(name).settings
+        except PackageUnusable as exc:
+            raise UnknownKey(f"{dotted(self._path)}: {exc}") from exc
 
     def _at_channels(self) -> bool:
         return self._own == ("fermix_channels",)

@@ -4,7 +4,7 @@ Done before values are looked at, so that a wrong key gets the nearest right one
 features we do not have get an answer of their own, and one wrong key does not hide the next.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -98,7 +98,12 @@ def free_entries(model: type[BaseModel]) -> type[BaseModel] | None:
 
 
 def check_keys(
-    table: Mapping[str, Any], model: type[BaseModel], *, channels: Mapping[str, type[ChannelSettings]]
+    table: Mapping[str, Any],
+    model: type[BaseModel],
+    *,
+    channels: Mapping[str, type[ChannelSettings]],
+    unread: Collection[str] = (),
+    installed: Callable[[], Collection[str]] = tuple,
 ) -> CheckedTable:
     """Keep what is known and say what is not.
 
@@ -106,8 +111,10 @@ def check_keys(
         table: the whole file.
         model: the model of the whole file.
         channels: the settings classes of channels from other packages, by section name.
+        unread: sections of channels that are left out without being looked at.
+        installed: names of all channels that other packages bring; asked where a name is not known.
     """
-    check = _KeyCheck(model, channels)
+    check = _KeyCheck(model, channels, unread, installed)
     kept = check.table(table, model, ())
     return CheckedTable(
         table=kept, findings=tuple(check.findings), absent=tuple(check.absent), written=check.written
@@ -115,8 +122,16 @@ def check_keys(
 
 
 class _KeyCheck:
-    def __init__(self, model: type[BaseModel], channels: Mapping[str, type[ChannelSettings]]) -> None:
+    def __init__(
+        self,
+        model: type[BaseModel],
+        channels: Mapping[str, type[ChannelSettings]],
+        unread: Collection[str],
+        installed: Callable[[], Collection[str]],
+    ) -> None:
         self._channels = channels
+        self._unread = unread
+        self._installed = installed
         self._homes = _homes_of_keys(model, ())
         self.findings: list[KeyFinding] = []
         self.absent: list[KeyPath] = []
@@ -128,6 +143,8 @@ class _KeyCheck:
         for written, value in table.items():
             here = (*path, written)
             key = self._own_name(written, table, model, path)
+            if model is Channels and written in self._unread:
+                continue
             if here in ABSENT:
                 self.absent.append(here)
             elif _is_reserved(here):
@@ -180,7 +197,7 @@ class _KeyCheck:
     def _refuse(self, key: str, model: type[BaseModel], path: KeyPath) -> None:
         known = set(keys_of(model))
         if issubclass(model, Channels):
-            known |= set(self._channels)
+            known |= {*self._channels, *self._installed()}
         elsewhere = [dotted(home) for home in self._homes.get(key, ()) if home[:-1] != path]
         moved = elsewhere[0] if len(elsewhere) == 1 else None
         suggestion = nearest_name(key, known, at_least=0.75) or moved or nearest_name(key, known)

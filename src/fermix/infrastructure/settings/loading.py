@@ -1,16 +1,23 @@
 """From a home and an environment to settings, or to every reason why not."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from fermix.infrastructure.settings.channels import ChannelSettings
 from fermix.infrastructure.settings.config_file import ConfigFile, read_config_file
 from fermix.infrastructure.settings.environment import EnvironmentLayer, read_environment
 from fermix.infrastructure.settings.explain import findings_of
+from fermix.infrastructure.settings.foreign_sections import (
+    INSTALLED,
+    AnyPlugin,
+    ChannelPlugins,
+    find_foreign,
+    read_foreign,
+    troubles_of,
+)
 from fermix.infrastructure.settings.home import CONFIG_FILE, resolve_user_home
 from fermix.infrastructure.settings.keys import CheckedTable, KeyFinding, check_keys
 from fermix.infrastructure.settings.model import Settings
@@ -32,6 +39,7 @@ class LoadedSettings:
         exists: whether it does.
         absent_sections: keys of features that this version does not have.
         stored_secrets: keys whose secret is kept in a secret store that was not asked; they count as unset.
+        plugins: the channels of other packages that are enabled, by their section's name.
     """
 
     settings: Settings
@@ -40,31 +48,34 @@ class LoadedSettings:
     exists: bool
     absent_sections: tuple[str, ...] = ()
     stored_secrets: tuple[str, ...] = ()
+    plugins: Mapping[str, AnyPlugin] = field(default_factory=dict)
 
 
 def load_settings(
-    home: Path,
-    environ: Mapping[str, str],
-    *,
-    channels: Mapping[str, type[ChannelSettings]] | None = None,
+    home: Path, environ: Mapping[str, str], *, plugins: ChannelPlugins = INSTALLED
 ) -> LoadedSettings:
     """Read `config.toml` of the home and lay the environment over it. A missing file means defaults.
 
     Args:
         home: an absolute folder, as `resolve_home` gives it; it need not exist.
         environ: the environment.
-        channels: settings classes of channels from other packages, by their section name.
+        plugins: the channels of other packages. One that cannot be used is named in a warning and stops nothing.
 
     Raises:
         ConfigError: with every problem that was found.
     """
     file = read_config_file(home / CONFIG_FILE)
     environment = read_environment(environ)
-    third_party = channels or {}
-    checked = check_keys(file.table, Settings, channels=third_party)
+    foreign = find_foreign(file.table, plugins)
+    checked = check_keys(
+        file.table, Settings, channels=foreign.classes, unread=foreign.unread.keys(), installed=plugins.names
+    )
     table, stored = _without_stored_secrets(checked.table)
-    findings = [*checked.findings, *check_rules(table, environment.table)]
-    findings += _read_third_party(table, third_party)
+    sections = read_foreign(table, foreign)
+    findings = [*checked.findings, *check_rules(table, environment.table), *sections.findings]
+    if foreign.plugins or foreign.unread:
+        ours = {name: own for name, own in table["fermix_channels"].items() if name not in foreign.plugins}
+        table["fermix_channels"] = {**ours, **sections.settings}
     code = {"home": home, "user_home": resolve_user_home(environ)}
     settings: Settings | None = None
     try:
@@ -78,29 +89,17 @@ def load_settings(
         raise ConfigError(problems)
     return LoadedSettings(
         settings=settings,
-        warnings=(*_file_warnings(file, checked, stored), *environment.warnings),
+        warnings=(
+            *_file_warnings(file, checked, stored),
+            *_unusable_packages(file, settings),
+            *environment.warnings,
+        ),
         path=file.path,
         exists=file.exists,
         absent_sections=tuple(dotted(path) for path in checked.absent),
         stored_secrets=tuple(dotted(path) for path in stored),
+        plugins=foreign.plugins,
     )
-
-
-def _read_third_party(
-    table: Mapping[str, Any], channels: Mapping[str, type[ChannelSettings]]
-) -> list[KeyFinding]:
-    """Replace the tables of channels from other packages by their settings."""
-    sections = table.get("fermix_channels")
-    findings: list[KeyFinding] = []
-    if not isinstance(sections, dict):
-        return findings
-    for name in channels.keys() & sections.keys():
-        raw = sections.pop(name)
-        try:
-            sections[name] = channels[name].model_validate(raw)
-        except ValidationError as exc:
-            findings += findings_of(exc, prefix=("fermix_channels", name), tables=(table,))
-    return findings
 
 
 def _without_stored_secrets(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[KeyPath]]:
@@ -135,16 +134,19 @@ def _locator(
             if path in written:
                 shown = (*written[path], *finding.path[len(path) :])
                 break
-        line = next((file.lines[path] for path in _upwards(shown) if path in file.lines), None)
         return Problem(
             source=str(file.path),
-            line=line,
+            line=_line_of(file, shown),
             key=dotted(shown),
             text=finding.text,
             suggestion=finding.suggestion,
         )
 
     return locate
+
+
+def _line_of(file: ConfigFile, path: KeyPath) -> int | None:
+    return next((file.lines[above] for above in _upwards(path) if above in file.lines), None)
 
 
 def _upwards(path: KeyPath) -> Iterable[KeyPath]:
@@ -173,3 +175,17 @@ def _file_warnings(file: ConfigFile, checked: CheckedTable, stored: list[KeyPath
         names = ", ".join(dotted(path) for path in stored)
         warnings.append(f"{file.path}: kept in a secret store that was not read, so unset here: {names}")
     return warnings
+
+
+def _unusable_packages(file: ConfigFile, settings: Settings) -> list[str]:
+    return [
+        str(
+            Problem(
+                source=str(file.path),
+                line=_line_of(file, ("fermix_channels", name)),
+                key=dotted(("fermix_channels", name)),
+                text=f"is not served: {trouble}",
+            )
+        )
+        for name, trouble in troubles_of(settings.channels)
+    ]

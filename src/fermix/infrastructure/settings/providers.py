@@ -32,7 +32,8 @@ class ProviderSettings(Section):
     base_url: WebAddress | None = None
     """Address of the service, up to and including its version (`/v1`)."""
     reasoning_effort: ReasoningEffort | None = None
-    """How much the model thinks; not for openrouter, mistral, ollama, venice and local."""
+    """How much the model thinks; not for openrouter, mistral, ollama, venice and local. With one set, OpenAI is
+    asked for summaries of its thoughts where they are shown (`streaming = "block"`, `ask -v`)."""
     wire: Wire | None = None
     """Protocol; unset: `responses` for openai and xai without `base_url`, else `chat_completions`."""
     context_window: Annotated[int, Field(ge=256, le=100_000_000)] | None = None

@@ -2,7 +2,8 @@
 
 import gc
 import sys
-from collections.abc import MutableMapping
+from collections.abc import Generator, MutableMapping
+from contextlib import contextmanager
 from typing import cast
 
 _NEVER_USED = ("httpx._main", "httpx2._main")
@@ -16,6 +17,22 @@ def leave_out_unused() -> None:
     loaded = cast("MutableMapping[str, object]", sys.modules)
     for name in _NEVER_USED:
         loaded.setdefault(name, None)
+
+
+@contextmanager
+def without(*names: str) -> Generator[None]:
+    """Keep what is imported inside the block from finding libraries that it can do without.
+
+    Only those that nobody has loaded yet; after the block everybody else can load them.
+    """
+    loaded = cast("MutableMapping[str, object]", sys.modules)
+    hidden = [name for name in names if name not in loaded]
+    loaded.update(dict.fromkeys(hidden))
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del loaded[name]
 
 
 def settle_garbage() -> None:

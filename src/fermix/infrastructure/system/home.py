@@ -32,7 +32,7 @@ _SENTENCES = {
     HomeProblem.EXPOSED: "it lies in a folder where every user may replace it. Take that permission away "
     "(chmod o-w), or set FERMIX_HOME to another folder",
     HomeProblem.READ_ONLY: "its file system is read-only. Mount it writable, or set FERMIX_HOME to another folder",
-    HomeProblem.NO_SPACE: "there is no space left for it. Free some, then start again",
+    HomeProblem.NO_SPACE: "there is no space left for it. Free some, then try again",
     HomeProblem.BROKEN: "the system cannot use it",
 }
 

@@ -1,7 +1,8 @@
 """The workspace port on the machine's own folders."""
 
-from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
+import os
+from collections.abc import AsyncGenerator, Callable, Generator
+from contextlib import ExitStack, aclosing, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import PurePath
 from threading import Event
@@ -14,6 +15,7 @@ from fermix.application.ports.clock import Clock
 from fermix.application.ports.workspace import (
     Found,
     Matches,
+    OpenFile,
     PathProblem,
     PathRefused,
     Query,
@@ -29,6 +31,7 @@ from fermix.infrastructure.workspace.pages import read_page
 from fermix.infrastructure.workspace.patterns import LineSearch, compile_glob
 from fermix.infrastructure.workspace.roots import Places, Reach, Root
 from fermix.infrastructure.workspace.searching import Task, find_lines, find_lines_in_file, find_names
+from fermix.infrastructure.workspace.streaming import SharedHandle
 
 _T = TypeVar("_T")
 
@@ -76,6 +79,34 @@ class FolderWorkspace:
                         raise PathRefused(path, problem_of(exc)) from exc
 
         return await self._in_thread(work)
+
+    @asynccontextmanager
+    async def open(self, path: str, *, cwd: PurePath | None) -> AsyncGenerator[OpenFile]:
+        """A file to be read piece by piece, as the port says. Each piece has the time of one call."""
+        shared = SharedHandle()
+
+        def work(_budget: Budget) -> tuple[str, int]:
+            with self._opened(path, cwd) as (opened, _):
+                if opened.is_folder:
+                    raise PathRefused(path, PathProblem.IS_A_FOLDER)
+                return os.fsencode(opened.parts[-1]).decode(errors="replace"), shared.take(opened.handle)
+
+        def read(_budget: Budget) -> bytes:
+            try:
+                return shared.read()
+            except OSError as exc:
+                raise PathRefused(path, problem_of(exc)) from exc
+
+        async def pieces() -> AsyncGenerator[bytes]:
+            while piece := await self._in_thread(read):
+                yield piece
+
+        try:
+            name, size = await self._in_thread(work)
+            async with aclosing(pieces()) as content:
+                yield OpenFile(name=name, size_bytes=size, content=content)
+        finally:
+            shared.give_up()
 
     async def find(self, pattern: str, *, below: str | None, cwd: PurePath | None) -> Found:
         """Names by pattern, as the port says."""

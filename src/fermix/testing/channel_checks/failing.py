@@ -60,6 +60,18 @@ async def nothing_is_sent_again(harness: ChannelHarness) -> None:
                 raise PromiseBroken(f"tries ({trouble}): expected 1, found {opened.far_side.tries - before}")
 
 
+@proves("deliver.unmarked_repeats")
+async def a_repeat_under_its_old_nonce_is_shown_once_where_that_is_said(harness: ChannelHarness) -> None:
+    """Where the features say that doubles are dropped, a part that is sent again is one message, with one id."""
+    async with harness.open() as opened:
+        if opened.channel.features.nonce_kept_for is None:
+            return
+        part = opened.part("once")
+        first, second = await opened.channel.send(part), await opened.channel.send(part)
+        must_equal(second.platform_id, first.platform_id, "the id of the repeat")
+        must_equal([each.text for each in await opened.far_side.shown(1)], ["once"], "what is shown")
+
+
 @proves()
 async def it_can_send_after_every_error(harness: ChannelHarness) -> None:
     """Whatever became of one part, the next one is sent."""
@@ -76,5 +88,6 @@ CHECKS: tuple[ChannelCheck, ...] = (
     what_may_have_arrived_is_told,
     an_answer_that_is_none_is_told,
     nothing_is_sent_again,
+    a_repeat_under_its_old_nonce_is_shown_once_where_that_is_said,
     it_can_send_after_every_error,
 )

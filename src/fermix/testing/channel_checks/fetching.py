@@ -73,7 +73,7 @@ async def what_is_declared_can_be_fetched(harness: ChannelHarness) -> None:
         must_equal(channel.features.media_in is not None, able, "whether a size is named")
 
 
-@proves()
+@proves("media.references_per_platform")
 async def a_file_is_fetched_whole(harness: ChannelHarness) -> None:
     """What somebody sent is fetched byte for byte, again and again, and by the next process."""
     async with harness.open() as opened:

@@ -30,7 +30,7 @@ async def messages_arrive_in_their_order(harness: ChannelHarness) -> None:
                 must_equal(await inbox.was_offered(3), texts, "the messages")
 
 
-@proves()
+@proves("channel.kill_between_handler_and_commit")
 async def it_acknowledges_after_the_inbox_and_not_before(harness: ChannelHarness) -> None:
     """A process that dies between being handed a message and committing it is offered it again."""
     inbox = DirectedInbox()

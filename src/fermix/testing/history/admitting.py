@@ -1,10 +1,12 @@
 """What a gateway makes of the messages of a history."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from fermix.application.ports.admissions import (
     Admission,
+    Command,
     CommandEffect,
     CommandWork,
     Discard,
@@ -13,6 +15,7 @@ from fermix.application.ports.admissions import (
     StopEverything,
     Stopped,
 )
+from fermix.application.ports.media_queue import WaitingMedia
 from fermix.domain.authorization import Trust
 from fermix.domain.delivery import Part, TextPart
 from fermix.testing.history.events import Ask, Said, StopWords
@@ -32,14 +35,21 @@ def admission_of(said: Said) -> Admission:
     if said.ask is Ask.TURN:
         trust = Trust.GUEST if said.chat == GUESTS_CHAT else Trust.OPERATOR
         message = written(said.key, f"asked {said.key}", chat=said.address, sender=said.sender)
-        return asking(message, trust=trust, album=said.album)
+        return asking(message, trust=trust, album=said.album, media=said.media)
     message = written(said.key, f"/{said.ask}", chat=said.address, sender=said.sender)
-    return commanding(message, _WORK[said.ask], reply=partial(_reply, said))
+    return commanding(message, _WORK[said.ask], reply=partial(_reply, said.key))
 
 
-def _reply(said: Said, effect: CommandEffect) -> Sequence[Part]:
+def heard_in(media: WaitingMedia, ask: Ask) -> Command:
+    """The command that was said in a recording, in the place of the turn that waits for it."""
+    key = f"{media.message.key}#spoken"
+    message = replace(media.message, key=key, text=f"/{ask}", raw_text=f"/{ask}")
+    return replace(commanding(message, _WORK[ask], reply=partial(_reply, key)), instead_of=media.turn)
+
+
+def _reply(key: str, effect: CommandEffect) -> Sequence[Part]:
     if isinstance(effect, Stopped):
         report = effect.report
         words = StopWords(running=frozenset(report.running), waiting=frozenset(report.waiting))
         return (TextPart(text=words.text),)
-    return (TextPart(text=f"{said.key}: {type(effect).__name__}"),)
+    return (TextPart(text=f"{key}: {type(effect).__name__}"),)

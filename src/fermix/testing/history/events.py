@@ -9,6 +9,7 @@ from typing import TypeAlias
 from fermix.domain.delivery import REPEAT_MARK
 from fermix.domain.history import HistoryEntry
 from fermix.domain.ids import ChatId, Generation, PartId, TurnId
+from fermix.domain.incoming_media import MediaResult
 from fermix.domain.recovery import Repeat
 from fermix.domain.turn import Outcome, TurnState
 
@@ -39,16 +40,55 @@ class Said:
     sender: str = "42"
     ask: Ask = Ask.TURN
     album: str | None = None
+    media: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begun:
+    """An attempt to prepare an attachment was counted."""
+
+    key: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """An attachment has become something, which is about to be recorded."""
+
+    key: str
+    position: int
+    result: MediaResult
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prepared:
+    """What became of an attachment is known to be recorded."""
+
+    key: str
+    position: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Heard:
+    """A recording is about to turn out to be a command, under a key of its own, in the place of its turn."""
+
+    turn: TurnId
+    key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Claimed:
-    """A turn was started in this process for the messages with these keys; it was handed these drafts."""
+    """A turn was started in this process for the messages with these keys; it was handed these drafts.
+
+    Attributes:
+        media: what became of the attachments of each message, in their order.
+    """
 
     turn: TurnId
     generation: Generation
     chat: ChatId
     keys: tuple[str, ...]
+    media: tuple[tuple[MediaResult, ...], ...]
     drafts: tuple[str, ...] = ()
 
 
@@ -126,7 +166,22 @@ class Died:
     power_cut: bool
 
 
-Event: TypeAlias = Said | Claimed | Drafted | Acted | Left | Shown | GivenUp | Retried | Moved | Died
+Event: TypeAlias = (
+    Said
+    | Begun
+    | Made
+    | Prepared
+    | Heard
+    | Claimed
+    | Drafted
+    | Acted
+    | Left
+    | Shown
+    | GivenUp
+    | Retried
+    | Moved
+    | Died
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

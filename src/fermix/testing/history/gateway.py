@@ -10,12 +10,14 @@ from fermix.application.ports.admissions import (
     Accepted,
     Admission,
     AdmitResult,
+    Command,
     CursorMove,
     Resolved,
     Stopped,
     WindowOpened,
 )
 from fermix.application.ports.ledger_errors import StaleTurn
+from fermix.application.ports.media_queue import MediaPlace
 from fermix.application.ports.outbox import NotDelivered, PartEnd, SendingPart, Sent
 from fermix.application.ports.turns import ClaimedTurn
 from fermix.domain.delivery import GiveUp, RetryAt, after_maybe_sent, after_not_sent
@@ -24,6 +26,7 @@ from fermix.domain.route import ChatMove
 from fermix.testing.clock import StoppedClock
 from fermix.testing.history.admitting import admission_of
 from fermix.testing.history.events import Ask, Claimed, GivenUp, Left, Moved, Retried, Said
+from fermix.testing.history.preparing import PreparationScript
 from fermix.testing.history.turns import TurnScript
 from fermix.testing.history.world import OWNERS_CHAT, SENDERS, Planned, World, chat_at
 from fermix.testing.ledger_harness import OpenLedger
@@ -36,6 +39,7 @@ Step: TypeAlias = Callable[[], Awaitable[None]]
 SERVED = frozenset({REMOTE})
 ACCOUNT = AccountId("bot")
 _MOST_RUNNING = 4
+_MOST_PREPARING = 4
 _LIVELY_STEPS = 160
 _STEPS_TO_REST = 2000
 
@@ -49,10 +53,12 @@ class _Memory:
     """What the process knows and loses when it dies."""
 
     running: dict[TurnId, TurnScript] = field(default_factory=dict)
+    preparing: dict[MediaPlace, PreparationScript] = field(default_factory=dict)
     hand: list[SendingPart] = field(default_factory=list)
     ended: list[tuple[SendingPart, PartEnd]] = field(default_factory=list)
     tries: dict[int, int] = field(default_factory=dict)
     look_for_heads: bool = True
+    look_for_media: bool = True
     album_at: datetime | None = None
     outbox_at: datetime | None = None
 
@@ -136,12 +142,15 @@ class SimulatedGateway:
     def _steps(self) -> list[Step]:
         now = self._now
         steps: list[Step] = [partial(self._go_on, script) for script in now.running.values()]
+        steps += [partial(self._prepare, place) for place in now.preparing]
         steps += [partial(self._send, part) for part in now.hand]
         steps += [partial(self._report, part, end) for part, end in now.ended]
         if self._world.platform.has_news:
             steps += [self._poll] * 2
         if now.look_for_heads and len(now.running) < _MOST_RUNNING:
             steps += [self._claim] * 2
+        if now.look_for_media and len(now.preparing) < _MOST_PREPARING:
+            steps += [self._look_for_media] * 2
         if now.outbox_at is not None and now.outbox_at <= self._clock.now():
             steps.append(self._look_for_parts)
         return steps
@@ -188,12 +197,14 @@ class SimulatedGateway:
     def _follow(self, result: AdmitResult) -> None:
         if not isinstance(result, Accepted):
             return
-        self._now.look_for_heads = True
+        self._now.look_for_heads = self._now.look_for_media = True
         match result.effect:
             case Stopped(report=report):
                 self._keep_back(lambda part: part.turn is not None)
                 for turn in report.running:
                     self._stop(turn)
+                for turn in report.waiting:
+                    self._prepare_no_more(turn)
             case Resolved(turn=withdrawn) | WindowOpened(discarded=withdrawn) if withdrawn is not None:
                 self._keep_back(lambda part: part.turn == withdrawn)
             case _:
@@ -215,6 +226,39 @@ class SimulatedGateway:
         script.stopped = True
         if self._chance.random() < 0.7:
             del self._now.running[turn]
+
+    def _prepare_no_more(self, turn: TurnId) -> None:
+        """Work for it is cancelled, or (once in a while) too late to keep it from its next step."""
+        mine = [place for place, script in self._now.preparing.items() if script.turn == turn]
+        for place in mine:
+            if self._chance.random() < 0.7:
+                del self._now.preparing[place]
+
+    async def _look_for_media(self) -> None:
+        preparing = self._now.preparing
+        limit = self._chance.randint(1, _MOST_PREPARING)
+        waiting = await self.do(lambda: self._ledger.media.waiting(channels=SERVED, limit=limit))
+        self._now.look_for_media = len(waiting) == limit and len(preparing) < limit
+        for media in waiting:
+            if media.place not in preparing:
+                preparing[media.place] = PreparationScript(
+                    media=media,
+                    queue=self._ledger.media,
+                    world=self._world,
+                    process=self,
+                    says=self._hear_command,
+                )
+
+    async def _prepare(self, place: MediaPlace) -> None:
+        script = self._now.preparing[place]
+        await script.go_on()
+        if script.over:
+            self._now.preparing.pop(place, None)
+            self._now.look_for_heads = self._now.look_for_media = True
+
+    async def _hear_command(self, command: Command) -> None:
+        (result,) = await self.do(lambda: self._ledger.admissions.admit([command]))
+        self._follow(result)
 
     async def _claim(self) -> None:
         limit = self._chance.randint(1, _MOST_RUNNING - len(self._now.running))
@@ -292,4 +336,5 @@ def _claimed(claim: ClaimedTurn) -> Claimed:
         chat=chat_at(claim.messages[0].message.chat.id),
         keys=tuple(each.message.key for each in claim.messages),
         drafts=claim.drafts,
+        media=tuple(tuple(one.result for one in each.media) for each in claim.messages),
     )

@@ -1,26 +1,32 @@
 """What the ledger promises about every history, told from what was seen outside it."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
+from fermix.application.ports.admissions import WindowOpened
 from fermix.domain import wording
 from fermix.domain.history import AssistantEntry, UserEntry
 from fermix.domain.ids import ChatId, Generation, PartId, TurnId
+from fermix.domain.incoming_media import MAX_ATTEMPTS, MediaResult
 from fermix.domain.recovery import Repeat
 from fermix.domain.turn import Outcome, TurnState
 from fermix.testing.history.events import (
     Acted,
     Ask,
+    Begun,
     Claimed,
     Died,
     Drafted,
     GivenUp,
+    Heard,
     History,
     Label,
     Left,
+    Made,
     Moved,
+    Prepared,
     Retried,
     Said,
     Shown,
@@ -43,6 +49,10 @@ class Promise(StrEnum):
     REPEATS_MARKED = "a part that is shown twice is marked"
     ANSWERS_REMEMBERED = "history holds each answer once, after its question, and no other answer"
     ONE_ACTIVE_TURN = "a conversation runs one turn at a time"
+    MEDIA_READY = (
+        "a turn starts when all that came with its messages is prepared, and is handed what became of it"
+    )
+    PREPARED_ONCE = "an attachment is prepared once, and tried three times at most"
     DRAFTS_ADOPTED = "a turn that runs again is handed the drafts it opened before"
 
 
@@ -77,6 +87,8 @@ class _Seen:
         self.given_up: dict[TurnId, list[str]] = defaultdict(list)
         self.told_paused: set[ChatId] = set()
         self.stops: list[tuple[int, StopWords]] = []
+        self.heard: dict[TurnId, list[str]] = defaultdict(list)
+        self.replies: set[str] = set()
         self._read()
 
     def _read(self) -> None:
@@ -88,6 +100,8 @@ class _Seen:
                         self.run_as_new.add(event.turn)
                     self.claimed.setdefault(event.turn, event)
                     self.last_claim[event.turn] = at
+                case Heard(turn=turn, key=key):
+                    self.heard[turn].append(key)
                 case Shown(turn=None, words=words, chat=chat):
                     self._said_for_no_turn(at, words)
                     if words == wording.PAUSED:
@@ -102,6 +116,7 @@ class _Seen:
                     pass
 
     def _said_for_no_turn(self, at: int, text: str) -> None:
+        self.replies.add(text)
         stop = StopWords.read(text)
         if stop is not None:
             self.stops.append((at, stop))
@@ -111,6 +126,12 @@ class _Seen:
         if turn not in self.claimed or turn in self.run_as_new:
             return None
         return min(self.indexes[key] for key in self.claimed[turn].keys)
+
+    def was_a_command(self, turn: TurnId) -> bool:
+        """Whether what was said in a recording of the turn was answered as a command; a stop names others only."""
+        keys = self.heard.get(turn, ())
+        replies = {f"{key}: {WindowOpened.__name__}" for key in keys}
+        return bool(keys) and (bool(self.stops) or bool(replies & self.replies))
 
     def labels(self, turn: TurnId, kind: str) -> set[Label]:
         """What was shown of a kind for a turn."""
@@ -180,7 +201,7 @@ def _known(turn: TurnId, outcome: Outcome, seen: _Seen) -> bool:
         case Outcome.REJECTED:
             return True
         case Outcome.CANCELLED:
-            return any(turn in stop.waiting for _, stop in seen.stops)
+            return any(turn in stop.waiting for _, stop in seen.stops) or seen.was_a_command(turn)
         case Outcome.FAILED:
             apologised = any((label := Label.read(text)) and label.kind == "apology" for text in texts)
             return apologised or bool(texts & _TOLD[outcome]) or seen.may_be_withdrawn(turn)
@@ -288,6 +309,45 @@ def _one_active_turn(seen: _Seen) -> Iterator[str]:
                 pass
 
 
+def _media_ready(seen: _Seen) -> Iterator[str]:
+    made: dict[tuple[str, int], list[MediaResult]] = defaultdict(list)
+    came = {event.key: event.media for event in seen.history.events if isinstance(event, Said)}
+    for event in seen.history.events:
+        match event:
+            case Made(key=key, position=position, result=result):
+                made[key, position].append(result)
+            case Claimed(turn=turn, keys=keys, media=media):
+                for key, results in zip(keys, media, strict=True):
+                    if len(results) != came.get(key, 0):
+                        yield f"turn {turn} started with {len(results)} of the {came.get(key, 0)} files of {key}"
+                    for position, result in enumerate(results):
+                        if result not in made[key, position]:
+                            yield f"turn {turn} was handed what file {position} of {key} never became"
+            case _:
+                pass
+
+
+def _prepared_once(seen: _Seen) -> Iterator[str]:
+    """Neither results nor attempts are synced, so a power cut may take them along; an owner may want it again."""
+    begun: Counter[tuple[str, int]] = Counter()
+    prepared: set[tuple[str, int]] = set()
+    for event in seen.history.events:
+        match event:
+            case Died(power_cut=True) | Retried():
+                begun.clear()
+                prepared.clear()
+            case Begun(key=key, position=position):
+                begun[key, position] += 1
+                if (key, position) in prepared:
+                    yield f"file {position} of {key} was prepared, and begun again"
+                if begun[key, position] > MAX_ATTEMPTS:
+                    yield f"file {position} of {key} was begun {begun[key, position]} times"
+            case Prepared(key=key, position=position):
+                prepared.add((key, position))
+            case _:
+                pass
+
+
 def _drafts_adopted(seen: _Seen) -> Iterator[str]:
     """A power cut may take a draft's id with it: it is not synced, since losing it costs a draft, no answer.
 
@@ -318,5 +378,7 @@ _PROMISES: Mapping[Promise, Callable[[_Seen], Iterator[str]]] = {
     Promise.REPEATS_MARKED: _repeats_marked,
     Promise.ANSWERS_REMEMBERED: _answers_remembered,
     Promise.ONE_ACTIVE_TURN: _one_active_turn,
+    Promise.MEDIA_READY: _media_ready,
+    Promise.PREPARED_ONCE: _prepared_once,
     Promise.DRAFTS_ADOPTED: _drafts_adopted,
 }

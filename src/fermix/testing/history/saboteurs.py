@@ -9,9 +9,11 @@ from fermix.application.ports.admissions import Admission, Admissions, AdmitResu
 from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.conversations import Conversations, QueueView
 from fermix.application.ports.delegation import Delegation
-from fermix.application.ports.outbox import DueParts, Outbox, PartEnd, SendingPart, Sent
+from fermix.application.ports.media_queue import MediaPlace, MediaQueue, WaitingMedia
+from fermix.application.ports.outbox import DueParts, LeftDraft, Outbox, PartEnd, SendingPart, Sent
 from fermix.application.ports.ownership import Ownership, PausedTurn, Recovered, Retention, Takeover
 from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement, Turns
+from fermix.domain.blob import BlobRef
 from fermix.domain.delivery import Part
 from fermix.domain.ids import ChannelName, Generation, MessageRow, PartId, ThreadId, TurnId
 from fermix.domain.message import InboundMessage
@@ -26,6 +28,7 @@ class Ports:
 
     admissions: Admissions
     turns: Turns
+    media: MediaQueue
     delegation: Delegation
     outbox: Outbox
     ownership: Ownership
@@ -39,6 +42,7 @@ class Ports:
         return cls(
             admissions=ledger.admissions,
             turns=ledger.turns,
+            media=ledger.media,
             delegation=ledger.delegation,
             outbox=ledger.outbox,
             ownership=ledger.ownership,
@@ -59,9 +63,6 @@ class _ForgetfulTurns:
 
     async def claim(self, *, limit: int, channels: Collection[ChannelName]) -> Claims:
         return await self._turns.claim(limit=limit, channels=channels)
-
-    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
-        await self._turns.prepared(row, media)
 
     async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:
         return await self._turns.begin_effect(replace(effect, repeat=Repeat.ADOPT))
@@ -88,6 +89,9 @@ class _UnmarkingOutbox:
     async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
         due = await self._outbox.due(channels=channels, limit=limit)
         return replace(due, parts=_unmarked(due.parts))
+
+    async def left_drafts(self, *, channels: Collection[ChannelName]) -> tuple[LeftDraft, ...]:
+        return await self._outbox.left_drafts(channels=channels)
 
     async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
         following = await self._outbox.done(part, end)
@@ -138,6 +142,47 @@ class _HastyAdmissions:
         return await self._admissions.finish_command(row, parts)
 
 
+class _CarelessAdmissions:
+    """Takes every file for one that need not be waited for."""
+
+    def __init__(self, admissions: Admissions) -> None:
+        self._admissions = admissions
+
+    async def admit(
+        self, batch: Sequence[Admission], *, cursor: CursorMove | None = None
+    ) -> tuple[AdmitResult, ...]:
+        return await self._admissions.admit([_bare(item) for item in batch], cursor=cursor)
+
+    async def amend(self, edited: InboundMessage, *, key: str) -> Amended | None:
+        return await self._admissions.amend(edited, key=key)
+
+    async def move_chat(self, move: ChatMove) -> bool:
+        return await self._admissions.move_chat(move)
+
+    async def finish_command(self, row: MessageRow, parts: Sequence[Part]) -> tuple[SendingPart, ...]:
+        return await self._admissions.finish_command(row, parts)
+
+
+class _ForgetfulMedia:
+    """Counts no attempt."""
+
+    def __init__(self, media: MediaQueue) -> None:
+        self._media = media
+
+    async def waiting(self, *, channels: Collection[ChannelName], limit: int) -> tuple[WaitingMedia, ...]:
+        found = await self._media.waiting(channels=channels, limit=limit)
+        return tuple(replace(each, attempts=0) for each in found)
+
+    async def begin(self, place: MediaPlace) -> bool:
+        return await self._media.begin(place)
+
+    async def fetched(self, place: MediaPlace, content: BlobRef | None) -> None:
+        await self._media.fetched(place, content)
+
+    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
+        await self._media.prepared(row, media)
+
+
 class _DeafAdmissions:
     """Does not hear that a chat has another id."""
 
@@ -168,6 +213,9 @@ class _DeafOutbox:
     async def due(self, *, channels: Collection[ChannelName], limit: int) -> DueParts:
         return await self._outbox.due(channels=channels, limit=limit)
 
+    async def left_drafts(self, *, channels: Collection[ChannelName]) -> tuple[LeftDraft, ...]:
+        return await self._outbox.left_drafts(channels=channels)
+
     async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
         heard = replace(end, moved_to=None) if isinstance(end, Sent) else end
         return await self._outbox.done(part, heard)
@@ -175,6 +223,10 @@ class _DeafOutbox:
 
 def _unmarked(parts: Sequence[SendingPart]) -> tuple[SendingPart, ...]:
     return tuple(replace(part, repeated=False) for part in parts)
+
+
+def _bare(item: Admission) -> Admission:
+    return replace(item, media=()) if isinstance(item, Input) else item
 
 
 def _hurried(item: Admission) -> Admission:
@@ -211,12 +263,24 @@ def leaves_chats_behind(ledger: OpenLedger) -> OpenLedger:
     )
 
 
+def starts_unprepared(ledger: OpenLedger) -> OpenLedger:
+    """Starts turns without what came with their messages."""
+    return replace(Ports.of(ledger), admissions=_CarelessAdmissions(ledger.admissions))
+
+
+def tries_for_ever(ledger: OpenLedger) -> OpenLedger:
+    """Does not know how often a file was tried."""
+    return replace(Ports.of(ledger), media=_ForgetfulMedia(ledger.media))
+
+
 SABOTEURS: Mapping[str, Sabotage] = MappingProxyType(
     {
         "replays_blindly": replays_blindly,
         "hides_repeats": hides_repeats,
         "overtakes_albums": overtakes_albums,
         "leaves_chats_behind": leaves_chats_behind,
+        "starts_unprepared": starts_unprepared,
+        "tries_for_ever": tries_for_ever,
     }
 )
 """All of them by name."""

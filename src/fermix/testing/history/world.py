@@ -28,6 +28,7 @@ class Planned:
     sender: str
     ask: Ask = Ask.TURN
     album: str | None = None
+    media: int = 0
 
 
 SENDERS = {OWNERS_CHAT: ("42",), FRIENDS_CHAT: ("42", "43"), GUESTS_CHAT: ("44",)}
@@ -35,10 +36,11 @@ SENDERS = {OWNERS_CHAT: ("42",), FRIENDS_CHAT: ("42", "43"), GUESTS_CHAT: ("44",
 
 
 def plan(chance: Random) -> tuple[Planned, ...]:
-    """What people write in one history: texts, albums (others may write in between), commands; and moves."""
+    """What people write in one history: texts, files, albums (others write in between), commands; and moves."""
 
     def somebody(chat: ChatId, ask: Ask = Ask.TURN, album: str | None = None) -> Planned:
-        return Planned(chat=chat, sender=chance.choice(SENDERS[chat]), ask=ask, album=album)
+        media = chance.choice((0, 0, 1, 2)) if ask is Ask.TURN else 0
+        return Planned(chat=chat, sender=chance.choice(SENDERS[chat]), ask=ask, album=album, media=media)
 
     planned: list[Planned] = []
     for number in range(chance.randint(4, 9)):
@@ -95,6 +97,7 @@ class Platform:
             sender=planned.sender,
             ask=planned.ask,
             album=planned.album,
+            media=planned.media,
         )
         self._said.append(said)
         self._events.append(said)

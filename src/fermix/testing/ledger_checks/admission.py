@@ -230,6 +230,20 @@ async def a_late_edit_is_noted_in_history(harness: LedgerHarness) -> None:
         must_equal(await claim_all(ledger), (), "turns to claim")
 
 
+@proves("edit.noted_later")
+async def a_late_edit_that_leaves_no_words_is_not_noted(harness: LedgerHarness) -> None:
+    """Who takes the caption off a picture later leaves no empty message in the history, which providers refuse."""
+    async with owned(harness) as ledger:
+        claimed = await asked_and_claimed(ledger)
+        bare = written("edit", " ", edited_at=harness.clock.now() + SECOND)
+        must_equal(await ledger.admissions.amend(bare, key="1"), Amended(replaced=False), "a late edit")
+        older = written("edit", "second", edited_at=harness.clock.now())
+        must_equal(await ledger.admissions.amend(older, key="1"), None, "an edit from before it")
+        await ledger.turns.settle(answering(claimed, "answer"))
+        marked = [entry for entry in await remembered(ledger) if isinstance(entry, MarkerEntry)]
+        must_equal(marked, [], "notes in the history")
+
+
 @proves("edit.command_changes_nothing")
 async def an_edited_command_changes_nothing(harness: LedgerHarness) -> None:
     """A message that was a command cannot be edited into something else."""
@@ -254,5 +268,6 @@ CHECKS: tuple[LedgerCheck, ...] = (
     what_was_admitted_survives_a_power_cut,
     an_edit_of_a_waiting_message_replaces_its_text,
     a_late_edit_is_noted_in_history,
+    a_late_edit_that_leaves_no_words_is_not_noted,
     an_edited_command_changes_nothing,
 )

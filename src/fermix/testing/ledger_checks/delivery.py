@@ -178,6 +178,23 @@ async def a_part_sent_in_mid_turn_is_an_effect(harness: LedgerHarness) -> None:
         must_equal((part.ordinal, reply.ordinal), (0, 1), "ordinals")
 
 
+@proves()
+async def a_harmless_part_leaves_nothing_behind_but_itself(harness: LedgerHarness) -> None:
+    """What a repeat cannot double keeps no turn from running again, is no draft, and leaves like any part."""
+    async with owned(harness) as ledger:
+        claimed = await asked_and_claimed(ledger)
+        for step, shown in enumerate(("early", "late")):
+            part = await ledger.turns.begin_effect(effect(claimed, Repeat.HARMLESS, step=step, shows=shown))
+            if step == 0 and part is not None:
+                await ledger.outbox.done(part.part, Sent(platform_id=PlatformMessageId("p1")))
+        await harness.kill()
+    async with owned(harness) as ledger:
+        recovered = await recover(ledger)
+        must_equal((len(recovered.replayed), recovered.repeated), (1, 1), "turns and parts that go on")
+        must_equal(await deliver(ledger, recovered.parts), ["late"], "what was on its way")
+        must_equal((await claim_one(ledger)).drafts, (), "drafts of the turn that runs again")
+
+
 @proves("effects.send_is_effect_and_part")
 async def a_part_in_mid_turn_waits_for_its_target(harness: LedgerHarness) -> None:
     """A part sent in mid-turn is committed and waits while an older one of its target is open."""
@@ -201,5 +218,6 @@ CHECKS: tuple[LedgerCheck, ...] = (
     only_due_parts_of_served_channels_leave,
     a_clock_that_is_set_back_holds_no_reply,
     a_part_sent_in_mid_turn_is_an_effect,
+    a_harmless_part_leaves_nothing_behind_but_itself,
     a_part_in_mid_turn_waits_for_its_target,
 )

@@ -3,25 +3,30 @@
 from dataclasses import replace
 from datetime import timedelta
 
+from fermix.application.ports.admissions import OpenWindow
 from fermix.application.ports.outbox import NotDelivered, SendingPart
 from fermix.application.ports.ownership import Retention
 from fermix.domain.blob import BlobRef
 from fermix.domain.delivery import GONE_FOR, MediaKind, MediaPart, Part, ReactionPart, TextPart
+from fermix.domain.history import UserEntry
 from fermix.domain.ids import ChatId, PlatformMessageId
+from fermix.domain.picture import Picture
 from fermix.domain.recovery import Repeat
 from fermix.testing.expectations import must_be, must_equal
 from fermix.testing.ledger_checks.check import (
     SERVED,
     LedgerCheck,
+    admit,
     asked_and_claimed,
     deliver,
     effect,
     owned,
     proves,
     recover,
+    remembered,
 )
 from fermix.testing.ledger_harness import LedgerHarness, OpenLedger
-from fermix.testing.samples import answering
+from fermix.testing.samples import answering, commanding, written
 
 _BLOB = BlobRef(digest="ab" * 32, size_bytes=7)
 _FILE = MediaPart(
@@ -82,6 +87,26 @@ async def a_file_is_named_until_its_last_row_goes(harness: LedgerHarness) -> Non
 
 
 @proves()
+async def a_picture_is_named_while_its_window_is_open(harness: LedgerHarness) -> None:
+    """A picture of the history is named until `/new`, however old its message is."""
+    picture = Picture(content=_BLOB, mime_type="image/png", width=2, height=3)
+    async with owned(harness) as ledger:
+        claimed = await asked_and_claimed(ledger)
+        entries = (
+            UserEntry(text="look", pictures=(picture, picture)),
+            UserEntry(text="", pictures=(picture,)),
+        )
+        settlement = replace(answering(claimed, "nice"), entries=entries)
+        await deliver(ledger, await ledger.turns.settle(settlement))
+        harness.clock.advance(timedelta(days=99))
+        await ledger.ownership.sweep(Retention())
+        must_equal(await remembered(ledger), entries, "the history")
+        must_equal(await ledger.blob_names.named((_BLOB.digest,)), frozenset({_BLOB.digest}), "names in it")
+        await admit(ledger, commanding(written("2", "/new"), OpenWindow()))
+        must_equal(await ledger.blob_names.named((_BLOB.digest,)), frozenset(), "names after /new")
+
+
+@proves()
 async def a_chat_that_is_gone_is_said_with_each_part(harness: LedgerHarness) -> None:
     """Parts of a chat that is gone are handed out as such, also after a death; those of others are not."""
     async with owned(harness) as ledger:
@@ -134,6 +159,7 @@ CHECKS: tuple[LedgerCheck, ...] = (
     every_kind_of_part_comes_out_as_it_went_in,
     a_file_sent_in_mid_turn_is_an_effect,
     a_file_is_named_until_its_last_row_goes,
+    a_picture_is_named_while_its_window_is_open,
     a_chat_that_is_gone_is_said_with_each_part,
     a_chat_that_is_gone_is_tried_again_after_a_while,
     whoever_writes_is_not_gone,

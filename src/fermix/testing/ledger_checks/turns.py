@@ -6,8 +6,11 @@ from fermix.application.ports.admissions import RetryTurn, StopEverything
 from fermix.application.ports.ledger_errors import LedgerError, StaleTurn
 from fermix.application.ports.turns import PreparedMedia
 from fermix.domain.authorization import Trust
+from fermix.domain.blob import BlobRef
 from fermix.domain.capability import OnlyNames, Scope
 from fermix.domain.history import AssistantEntry, MarkerEntry, UserEntry
+from fermix.domain.incoming_media import FileKept, MediaFailed, MediaProblem, Transcribed
+from fermix.domain.message import AttachmentKind
 from fermix.domain.recovery import Repeat
 from fermix.domain.turn import Outcome, TurnState
 from fermix.testing.expectations import must_equal, must_refuse
@@ -91,11 +94,17 @@ async def media_in_preparation_holds_its_lane(harness: LedgerHarness) -> None:
         await ask(ledger, "2")
         await ask(ledger, "3", chat="8")
         must_equal(keys(await claim_all(ledger)), [["3"]], "what can start")
-        media = (PreparedMedia(position=0, blob="blob"), PreparedMedia(position=1, error="gone"))
-        await ledger.turns.prepared(head.row, media[1])
+        media = (
+            PreparedMedia(position=0, result=FileKept(content=BlobRef(digest="ab" * 32, size_bytes=7))),
+            PreparedMedia(
+                position=1,
+                result=MediaFailed(problem=MediaProblem.NOT_FETCHED, kind=AttachmentKind.FILE),
+            ),
+        )
+        await ledger.media.prepared(head.row, media[1])
         must_equal(await claim_all(ledger), (), "a head half prepared")
-        await ledger.turns.prepared(head.row, media[0])
-        await ledger.turns.prepared(head.row, PreparedMedia(position=0, blob="second"))
+        await ledger.media.prepared(head.row, media[0])
+        await ledger.media.prepared(head.row, PreparedMedia(position=0, result=Transcribed(text="second")))
         claimed = await claim_one(ledger)
         must_equal(claimed.messages[0].media, media, "what preparation made, first results first to stay")
 

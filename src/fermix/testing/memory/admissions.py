@@ -30,10 +30,11 @@ from fermix.domain.message import InboundMessage
 from fermix.domain.route import ChatMove, Route, origin_of
 from fermix.domain.turn import WAITING, MessageKind, Outcome, TurnState
 from fermix.testing.memory import commands
+from fermix.testing.memory.media import add_media
 from fermix.testing.memory.moving import move_chat
 from fermix.testing.memory.process import Process, Transaction
-from fermix.testing.memory.steps import move, remember
-from fermix.testing.memory.tables import LaneRow, MediaRow, StoredMessage, TurnRow
+from fermix.testing.memory.steps import end_turn, move, remember
+from fermix.testing.memory.tables import LaneRow, StoredMessage, TurnRow
 
 _NEVER_IN_HISTORY = frozenset({Outcome.CANCELLED, Outcome.REJECTED})
 
@@ -88,6 +89,9 @@ def admit_one(tx: Transaction, item: Admission, limits: QueueLimits) -> AdmitRes
         case Input():
             return _admit_input(tx, item, limits)
         case Command():
+            decided = _end_in_favour(tx, item)
+            if decided is not None:
+                return decided
             lane = tx.tables.lane_of(item.route)
             row = _insert(tx, item, kind=MessageKind.COMMAND, lane=lane)
             done = commands.perform(tx, item, row=row, lane=lane)
@@ -99,6 +103,18 @@ def admit_one(tx: Transaction, item: Admission, limits: QueueLimits) -> AdmitRes
             return Accepted(row=_insert(tx, item, kind=MessageKind.CONTEXT, lane=lane), lane=lane.lane)
         case _:
             assert_never(item)
+
+
+def _end_in_favour(tx: Transaction, item: Command) -> Duplicate | None:
+    """End the waiting turn that turned out to be this command; what became of one that waits no more."""
+    if item.instead_of is None:
+        return None
+    turn = tx.tables.turns[item.instead_of]
+    if turn.state not in WAITING:
+        first = tx.tables.read_in_order(turn.turn)[0].row
+        return Duplicate(row=first, turn=turn.turn, state=turn.state, outcome=turn.outcome)
+    end_turn(tx, turn, Outcome.CANCELLED)
+    return None
 
 
 def _seen_before(tx: Transaction, message: InboundMessage) -> Duplicate | Conflict | None:
@@ -135,7 +151,7 @@ def _admit_input(tx: Transaction, item: Input, limits: QueueLimits) -> Accepted 
         turn = _open_turn(tx, lane, item)
     row = _insert(tx, item, kind=MessageKind.INPUT, lane=lane, turn=turn)
     for media in item.media:
-        tx.tables.media[row, media.position] = MediaRow(row=row, position=media.position)
+        add_media(tx, row, media)
     return Accepted(row=row, lane=lane.lane, turn=turn)
 
 
@@ -230,7 +246,8 @@ def _amend(tx: Transaction, edited: InboundMessage, key: str) -> Amended | None:
     if turn is not None and turn.state not in WAITING:
         if turn.outcome in _NEVER_IN_HISTORY:
             return None
-        remember(tx, turn, (MarkerEntry(text=wording.EDITED_NOTE), UserEntry(text=edited.text)))
+        if edited.text.strip():
+            remember(tx, turn, (MarkerEntry(text=wording.EDITED_NOTE), UserEntry(text=edited.text)))
         tx.tables.messages[known.row] = stamped
         return Amended(replaced=False)
     if known.body is None:

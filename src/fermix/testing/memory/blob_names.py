@@ -2,7 +2,10 @@
 
 from collections.abc import Iterator, Sequence
 
+from fermix.application.ports.turns import PreparedMedia
 from fermix.domain.delivery import MediaPart
+from fermix.domain.history import pictures_of
+from fermix.domain.incoming_media import FileKept, PictureReady
 from fermix.testing.memory.process import Process
 from fermix.testing.memory.tables import Tables
 
@@ -23,6 +26,14 @@ def _names(tables: Tables) -> Iterator[str]:
     for part in tables.parts.values():
         if isinstance(part.body, MediaPart):
             yield part.body.blob.digest
+    for row in tables.entries.values():
+        if row.window == tables.lanes[row.lane].window:
+            yield from (picture.digest for picture in pictures_of((row.entry,)))
     for media in tables.media.values():
-        if media.prepared is not None and media.prepared.blob is not None:
-            yield media.prepared.blob
+        if media.fetched is not None:
+            yield media.fetched.digest
+        match media.prepared:
+            case PreparedMedia(result=PictureReady(picture=picture)):
+                yield picture.content.digest
+            case PreparedMedia(result=FileKept(content=content)):
+                yield content.digest

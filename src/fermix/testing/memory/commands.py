@@ -26,6 +26,7 @@ from fermix.domain import wording
 from fermix.domain.delivery import Part
 from fermix.domain.ids import MessageRow, TurnId
 from fermix.domain.turn import WAITING, MessageKind, Outcome, TurnState
+from fermix.testing.memory.media import prepare_again
 from fermix.testing.memory.parts import add_parts, start_next, withdraw
 from fermix.testing.memory.process import Transaction
 from fermix.testing.memory.steps import discard, end_turn, interrupt, move
@@ -153,4 +154,5 @@ def _retry(tx: Transaction, turn: TurnRow) -> Resolved | NothingToResolve:
     )
     for message in messages:
         tx.tables.messages[message.row] = replace(message, turn=anew)
+    prepare_again(tx, anew)
     return Resolved(turn=turn.turn, queued_as=anew)

@@ -43,7 +43,7 @@ def _leave_drafts(tables: Tables, move: ChatMove) -> None:
 
 def finish_moves(tx: Transaction) -> None:
     """Join the conversations that had to wait for the end of a turn and need not any more."""
-    for row in list(tx.tables.moves.values()):
+    for _, row in sorted(tx.tables.moves.items()):
         if row.waiting:
             _move_lanes(tx, row)
 

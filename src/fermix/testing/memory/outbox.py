@@ -4,12 +4,13 @@ from collections.abc import Collection
 from dataclasses import replace
 from typing import assert_never
 
-from fermix.application.ports.outbox import DueParts, NotDelivered, PartEnd, SendingPart, Sent
+from fermix.application.ports.outbox import DueParts, LeftDraft, NotDelivered, PartEnd, SendingPart, Sent
 from fermix.domain.delivery import RetryAt
 from fermix.domain.ids import ChannelName, PartId
 from fermix.domain.route import ChatMove
 from fermix.domain.turn import PartState
 from fermix.testing.memory import parts
+from fermix.testing.memory.left_drafts import take_left_drafts
 from fermix.testing.memory.moving import move_chat
 from fermix.testing.memory.process import Process, Transaction
 from fermix.testing.memory.tables import GoneRow, PartRow, chat_of
@@ -30,6 +31,11 @@ class MemoryOutbox:
         return await self._process.write(
             lambda tx: parts.start_due(tx, channels=served, limit=limit), durable=False
         )
+
+    async def left_drafts(self, *, channels: Collection[ChannelName]) -> tuple[LeftDraft, ...]:
+        """See `Outbox.left_drafts`."""
+        served = frozenset(channels)
+        return await self._process.write(lambda tx: take_left_drafts(tx, served), durable=False)
 
     async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
         """See `Outbox.done`."""
@@ -78,4 +84,6 @@ def _end_effect(tx: Transaction, row: PartRow, outcome: str) -> None:
     if row.turn is None or row.generation is None or row.step is None:
         return
     place = (row.turn, row.generation, row.step)
-    tx.tables.effects[place] = replace(tx.tables.effects[place], outcome=outcome)
+    effect = tx.tables.effects.get(place)
+    if effect is not None:
+        tx.tables.effects[place] = replace(effect, outcome=outcome)

@@ -13,6 +13,7 @@ from fermix.domain.lane import ALBUM_WAIT_AFTER_RESTART
 from fermix.domain.recovery import InterruptedTurn, RecordedEffect, Recovery, recover
 from fermix.domain.turn import WAITING, MessageKind, Outcome, PartState, TurnState
 from fermix.testing.memory.commands import notice_of
+from fermix.testing.memory.left_drafts import forget_drafts
 from fermix.testing.memory.parts import add_notice, add_waiting, start_due
 from fermix.testing.memory.process import Process, Transaction
 from fermix.testing.memory.steps import discard, interrupt, move, target_of_turn, trust_of
@@ -158,6 +159,7 @@ def _end_and_tell(tx: Transaction, turn: TurnRow, text: str, outcome: Outcome) -
     interrupt(tx, turn, marker=wording.INTERRUPTED_MARKER, outcome=outcome)
     draft = next(reversed(tx.tables.drafts_of(turn.turn)), None)
     add_waiting(tx, TextPart(text=text, draft=draft), target=target, turn=turn.turn)
+    forget_drafts(tx, turn.turn, lambda known: known == draft)
 
 
 def _effects(tables: Tables, turn: TurnRow) -> tuple[RecordedEffect, ...]:

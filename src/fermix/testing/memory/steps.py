@@ -6,10 +6,12 @@ from dataclasses import replace
 from fermix.application.ports.ledger_errors import LedgerError
 from fermix.domain import wording
 from fermix.domain.authorization import Trust
-from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
+from fermix.domain.history import HistoryEntry, MarkerEntry
 from fermix.domain.ids import TurnId
+from fermix.domain.incoming_media import unanswered
 from fermix.domain.route import Target
-from fermix.domain.turn import TURN_STEPS, Outcome, TurnState, may_settle
+from fermix.domain.turn import TURN_STEPS, WAITING, Outcome, TurnState, may_settle
+from fermix.testing.memory.media import prepare_no_more, prepared_media
 from fermix.testing.memory.parts import withdraw
 from fermix.testing.memory.process import Transaction
 from fermix.testing.memory.tables import EntryRow, StoredMessage, Tables, TurnRow
@@ -38,6 +40,8 @@ def end_turn(tx: Transaction, turn: TurnRow, outcome: Outcome, *, keep_bodies: b
     """
     if not may_settle(turn.state, outcome):
         raise LedgerError(f"a turn that is {turn.state} cannot end as {outcome}")
+    if turn.state in WAITING:
+        prepare_no_more(tx, turn.turn)
     tx.tables.turns[turn.turn] = replace(
         turn, state=TurnState.SETTLED, outcome=outcome, collect_until=None, settled_at=tx.now
     )
@@ -48,9 +52,13 @@ def end_turn(tx: Transaction, turn: TurnRow, outcome: Outcome, *, keep_bodies: b
 
 def interrupt(tx: Transaction, turn: TurnRow, *, marker: str, outcome: Outcome = Outcome.INTERRUPTED) -> None:
     """End a turn without an answer; history keeps what was asked, and a marker."""
-    bodies = (message.body for message in tx.tables.read_in_order(turn.turn))
-    asked = (UserEntry(text=body.text) for body in bodies if body is not None and body.text.strip())
-    conclude(tx, turn, (*asked, MarkerEntry(text=marker)))
+    asked = [
+        unanswered(message.body.text, [media.result for media in prepared_media(tx.tables, message.row)])
+        for message in tx.tables.read_in_order(turn.turn)
+        if message.body is not None
+    ]
+    kept = (entry for entry in asked if entry is not None)
+    conclude(tx, turn, (*kept, MarkerEntry(text=marker)))
     end_turn(tx, turn, outcome, keep_bodies=outcome is Outcome.FAILED)
 
 

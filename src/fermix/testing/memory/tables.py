@@ -6,6 +6,7 @@ from typing import Any
 
 from fermix.application.ports.turns import PreparedMedia
 from fermix.domain.authorization import Trust
+from fermix.domain.blob import BlobRef
 from fermix.domain.capability import Scope
 from fermix.domain.delivery import Part
 from fermix.domain.history import HistoryEntry
@@ -97,6 +98,9 @@ class MediaRow:
 
     row: MessageRow
     position: int
+    reference: str
+    attempts: int = 0
+    fetched: BlobRef | None = None
     prepared: PreparedMedia | None = None
 
 

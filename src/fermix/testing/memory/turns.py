@@ -10,14 +10,14 @@ from fermix.application.ports.turns import (
     ClaimedTurn,
     Claims,
     EffectIntent,
-    PreparedMedia,
     Settlement,
 )
 from fermix.domain import wording
-from fermix.domain.ids import ChannelName, Generation, MessageRow, TurnId
+from fermix.domain.ids import ChannelName, Generation, TurnId
 from fermix.domain.lane import claimable_head
 from fermix.domain.recovery import Repeat
 from fermix.domain.turn import WAITING, Outcome, TurnState
+from fermix.testing.memory.media import prepared_media
 from fermix.testing.memory.moving import finish_moves
 from fermix.testing.memory.parts import add_effect_part, add_parts, withdraw
 from fermix.testing.memory.process import Process, Transaction
@@ -35,10 +35,6 @@ class MemoryTurns:
         """See `Turns.claim`. When slots are scarce, lanes served least recently are chosen first."""
         served = frozenset(channels)
         return await self._process.write(lambda tx: _claim(tx, limit, served), durable=False)
-
-    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
-        """See `Turns.prepared`."""
-        await self._process.write(lambda tx: _prepared(tx, row, media), durable=False)
 
     async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:
         """See `Turns.begin_effect`; a part behind an older open one is committed and `None` returned."""
@@ -121,17 +117,12 @@ def _start(tx: Transaction, turn: TurnRow) -> ClaimedTurn:
 def _claimed_message(tables: Tables, message: StoredMessage) -> ClaimedMessage:
     if message.body is None or message.target is None:
         raise LedgerError(f"message {message.row} has no payload although its turn is not settled")
-    media = (each for each in tables.media.values() if each.row == message.row)
     return ClaimedMessage(
         row=message.row,
         message=message.body,
         target=message.target,
         trust=message.trust,
-        media=tuple(
-            each.prepared
-            for each in sorted(media, key=lambda each: each.position)
-            if each.prepared is not None
-        ),
+        media=prepared_media(tables, message.row),
     )
 
 
@@ -152,16 +143,11 @@ def claimed_turn(tx: Transaction, turn: TurnId, generation: Generation) -> TurnR
     return row
 
 
-def _prepared(tx: Transaction, row: MessageRow, media: PreparedMedia) -> None:
-    known = tx.tables.media.get((row, media.position))
-    if known is not None and known.prepared is None:
-        tx.tables.media[row, media.position] = replace(known, prepared=media)
-
-
 def _begin_effect(tx: Transaction, effect: EffectIntent) -> SendingPart | None:
     claimed_turn(tx, effect.turn, effect.generation)
     place = (effect.turn, effect.generation, effect.step)
-    if place in tx.tables.effects:
+    keeps_row = effect.repeat is not Repeat.HARMLESS
+    if keeps_row and place in tx.tables.effects:
         raise LedgerError(f"effect {effect.step} of turn {effect.turn} was journalled before")
     row = EffectRow(
         turn=effect.turn,
@@ -171,7 +157,8 @@ def _begin_effect(tx: Transaction, effect: EffectIntent) -> SendingPart | None:
         repeat=effect.repeat,
         intent=effect.intent,
     )
-    tx.tables.effects[place] = row
+    if keeps_row:
+        tx.tables.effects[place] = row
     if effect.part is None:
         return None
     if effect.target is None:

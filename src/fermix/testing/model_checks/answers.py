@@ -5,7 +5,7 @@ import anyio
 from fermix.application.ports.model import Model, ModelAnswer, ToolCall, Usage
 from fermix.domain.history import AssistantEntry, CallRecord, MarkerEntry, ToolEntry, UserEntry
 from fermix.testing.expectations import PromiseBroken, must_equal
-from fermix.testing.model_checks.check import QUESTION, ModelCheck, ask, proves
+from fermix.testing.model_checks.check import QUESTION, ModelCheck, ask, proves, request
 from fermix.testing.model_harness import ModelHarness
 
 _AT_ONCE = 6
@@ -166,6 +166,27 @@ async def thoughts_go_back_to_their_maker_alone(harness: ModelHarness) -> None:
             )
 
 
+@proves()
+async def a_thought_is_told_before_the_words_and_is_none_of_them(harness: ModelHarness) -> None:
+    """A thought is told whole and once, before the words it led to; who wants none is told none."""
+    heard: list[tuple[str, str]] = []
+    thinking = ModelAnswer(text="Yes, it is.", provider_state="THOUGHT")
+    async with harness.open() as opened:
+        opened.provider.will(thinking, thinking)
+        answer = await opened.model.complete(
+            request(),
+            on_text=lambda piece: heard.append(("word", piece)),
+            on_thought=lambda thought: heard.append(("thought", thought)),
+        )
+        await ask(opened.model)
+    must_equal(heard[:1], [("thought", "THOUGHT")], "what is told first")
+    must_equal({kind for kind, _ in heard[1:]}, {"word"}, "what is told after it")
+    words = "".join(piece for kind, piece in heard if kind == "word")
+    must_equal(
+        "THOUGHT" in words or "THOUGHT" in answer.text, False, "whether the thought is among the words"
+    )
+
+
 CHECKS: tuple[ModelCheck, ...] = (
     the_pieces_join_to_the_text,
     each_question_gets_its_own_answer,
@@ -179,4 +200,5 @@ CHECKS: tuple[ModelCheck, ...] = (
     arguments_come_as_they_were_written,
     usage_is_what_the_provider_reports,
     thoughts_go_back_to_their_maker_alone,
+    a_thought_is_told_before_the_words_and_is_none_of_them,
 )

@@ -8,6 +8,7 @@ import anyio
 
 from fermix.application.commands.registry import COMMANDS
 from fermix.application.ports.admissions import LISTENING, CursorMove
+from fermix.application.ports.blobs import ReadsBlobs
 from fermix.application.ports.channel import ChannelError, Offered, OutgoingPart, Verdict
 from fermix.application.ports.clock import Clock
 from fermix.domain.delivery import Part, TextPart
@@ -18,8 +19,8 @@ from fermix.infrastructure.channels.discord.channel import DiscordChannel, accou
 from fermix.infrastructure.channels.discord.rest import Requests
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.testing.memory_blobs import MemoryBlobs
-from tests.servers.discord_api.people_side import CHAT
-from tests.servers.discord_api.server import DiscordServer
+from fermix.testing.servers.discord_api.people_side import CHAT
+from fermix.testing.servers.discord_api.server import DiscordServer
 
 SECONDS = 5.0
 
@@ -73,7 +74,11 @@ class Inbox:
 
 @asynccontextmanager
 async def bot(
-    server: DiscordServer, *, clock: Clock | None = None, answer_seconds: float = SECONDS
+    server: DiscordServer,
+    *,
+    clock: Clock | None = None,
+    answer_seconds: float = SECONDS,
+    blobs: ReadsBlobs | None = None,
 ) -> AsyncGenerator[DiscordChannel]:
     """The channel, closed at the end."""
     clock = clock or SystemClock()
@@ -84,7 +89,7 @@ async def bot(
         account=account_of(server.token),
         commands=COMMANDS,
         gateway=None,
-        blobs=MemoryBlobs(clock=clock),
+        blobs=blobs or MemoryBlobs(clock=clock),
         clock=clock,
     ) as channel:
         yield channel

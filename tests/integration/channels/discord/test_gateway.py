@@ -1,16 +1,20 @@
 """The gateway connection: resuming, beginning anew, silence, and closes after which nobody may come back."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import anyio
 import pytest
+from typing_extensions import override
 
-from fermix.application.ports.channel import ChannelRejected, ChannelUnreachable, Verdict
+from fermix.application.ports.admissions import CursorMove
+from fermix.application.ports.channel import ChannelRejected, ChannelUnreachable, Offered, Verdict
+from fermix.infrastructure.channels.discord.gateway import SILENCE_SECONDS
+from fermix.infrastructure.channels.discord.listening import CONNECT_SECONDS
+from fermix.testing.servers.discord_api.people_side import person
+from fermix.testing.servers.discord_api.server import DiscordServer, discord_server
+from fermix.testing.servers.discord_api.world import GENERAL
 from tests.integration.channels.discord.bot import SECONDS, Inbox, bot, end_of, online
-from tests.servers.discord_api.people_side import person
-from tests.servers.discord_api.server import DiscordServer, discord_server
-from tests.servers.discord_api.world import GENERAL
 
 pytestmark = pytest.mark.anyio
 
@@ -80,6 +84,10 @@ async def test_a_session_that_discord_ended_begins_anew_and_what_was_missed_is_r
     assert inbox.texts == ["before", "missed"]
 
 
+def test_a_gateway_that_is_dead_is_told_within_a_minute() -> None:
+    assert SILENCE_SECONDS + CONNECT_SECONDS <= 60
+
+
 async def test_a_deaf_connection_is_given_up_and_resumed_once() -> None:
     inbox = Inbox()
     with discord_server(heartbeat_ms=100) as server:
@@ -95,6 +103,7 @@ async def test_a_deaf_connection_is_given_up_and_resumed_once() -> None:
             again = server.opened(2)
     assert codes[0] == 4000
     assert (opened[1]["op"], opened[1]["session_id"]) == (6, "session0001")
+    assert [each["path"].rstrip("/") for each in again] == ["/gateway", "/gateway/resume"]
     assert isinstance(opened[1]["seq"], int)
     assert len(again) == 2
     assert inbox.texts == ["before", "after"]
@@ -199,3 +208,39 @@ async def test_notices_and_our_own_words_are_silent(server: DiscordServer) -> No
         await inbox.until_text("hello")
     assert inbox.texts == ["hello"]
     assert inbox.unread == 0
+
+
+class SlowInbox(Inbox):
+    """Commits nothing before it is told to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.may_commit = anyio.Event()
+
+    @override
+    async def accept(
+        self, offered: Sequence[Offered], *, cursor: CursorMove | None = None
+    ) -> tuple[Verdict, ...]:
+        verdicts = await super().accept(offered, cursor=cursor)
+        if offered:
+            await self.may_commit.wait()
+        return verdicts
+
+
+@pytest.mark.requirement("channel.listeners_only_admit")
+async def test_what_comes_while_nothing_is_committed_is_queued_at_once_and_the_line_is_served(
+    server: DiscordServer,
+) -> None:
+    inbox = SlowInbox()
+    async with bot(server) as channel, online(server, channel, inbox):
+        server.user_writes("first")
+        await inbox.until_text("first")
+        for text in ("second", "third", "fourth"):
+            server.user_writes(text)
+        server.gateway_says({"op": 7, "d": None})
+        begun, resumed = await server.until(partial(server.opened, 2))
+        assert (begun["op"], resumed["op"]) == (2, 6)
+        assert inbox.texts == ["first"]
+        inbox.may_commit.set()
+        await inbox.until_text("fourth")
+    assert inbox.texts == ["first", "second", "third", "fourth"]

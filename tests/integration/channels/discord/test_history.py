@@ -8,11 +8,11 @@ import pytest
 from fermix.application.ports.channel import ChannelUnreachable, Verdict
 from fermix.infrastructure.channels.discord.cursor import Place, Places, read_places
 from fermix.testing.clock import StoppedClock
+from fermix.testing.servers.discord_api.people_side import CHAT
+from fermix.testing.servers.discord_api.server import DiscordServer, discord_server
+from fermix.testing.servers.discord_api.world import BOT, GENERAL, GUILD
 from tests.contract.channel.platforms import HastyClock
 from tests.integration.channels.discord.bot import Inbox, bot, end_of, online
-from tests.servers.discord_api.people_side import CHAT
-from tests.servers.discord_api.server import DiscordServer, discord_server
-from tests.servers.discord_api.world import BOT, GENERAL, GUILD
 
 pytestmark = [pytest.mark.anyio, pytest.mark.requirement("channel.discord.catch_up")]
 OTHER = "500000000000000043"

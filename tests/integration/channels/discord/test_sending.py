@@ -10,13 +10,15 @@ from fermix.application.ports.channel import (
     ChannelRejected,
     ChannelTargetGone,
 )
-from fermix.domain.delivery import Choice, ReactionPart, TextPart
+from fermix.domain.delivery import Choice, MediaKind, MediaPart, ReactionPart, TextPart
 from fermix.domain.ids import PlatformMessageId
+from fermix.infrastructure.system.clock import SystemClock
 from fermix.testing.clock import StoppedClock
+from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
+from fermix.testing.servers.discord_api.people_side import CHAT
+from fermix.testing.servers.discord_api.server import DiscordServer, discord_server
+from fermix.testing.servers.discord_api.world import GENERAL
 from tests.integration.channels.discord.bot import Inbox, bot, online, part
-from tests.servers.discord_api.people_side import CHAT
-from tests.servers.discord_api.server import DiscordServer, discord_server
-from tests.servers.discord_api.world import GENERAL
 
 pytestmark = pytest.mark.anyio
 
@@ -44,6 +46,17 @@ async def test_no_message_pings_anybody_or_shows_previews_and_the_text_is_unchan
         shown = await server.until_sent(2)
     assert [one.text for one in shown] == [text, text + "!"]
     assert not any(one.pings or one.previews for one in shown)
+
+
+async def test_no_caption_of_a_file_pings_anybody_either(server: DiscordServer) -> None:
+    text = "ok @everyone <@&123456789012345678> done"
+    blobs = MemoryBlobs(clock=SystemClock())
+    picture = await blobs.store(in_pieces(b"picture"), limit=100)
+    body = MediaPart(kind=MediaKind.IMAGE, blob=picture, file_name="a.png", caption=text)
+    async with bot(server, blobs=blobs) as channel:
+        await channel.send(part(body))
+        (shown,) = server.sent(1)
+    assert (shown.text, shown.pings, shown.files) == (text, False, (("a.png", b"picture"),))
 
 
 @pytest.mark.requirement("channel.discord.enforced_nonce")

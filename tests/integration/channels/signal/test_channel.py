@@ -24,6 +24,7 @@ from fermix.application.ports.channel import (
     OutgoingPart,
     Verdict,
 )
+from fermix.domain.caps import CAPS
 from fermix.domain.delivery import MediaKind, MediaPart, Part, ReactionPart, TextPart
 from fermix.domain.ids import AccountId, ChannelName, ChatId, PlatformMessageId
 from fermix.domain.route import Target
@@ -34,8 +35,9 @@ from fermix.infrastructure.channels.signal.process import Launch
 from fermix.infrastructure.channels.signal.transport import Transport
 from fermix.testing.channel_checks.check import DirectedInbox, listening
 from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
+from fermix.testing.servers.signal_cli.records import ACCOUNT, OLGA, Fault, uuid_of
+from fermix.testing.servers.signal_cli.server import SignalServer, signal_server
 from tests.contract.channel.platforms import HastyClock
-from tests.servers.signal_cli.server import ACCOUNT, OLGA, Fault, SignalServer, signal_server, uuid_of
 
 pytestmark = pytest.mark.anyio
 
@@ -321,6 +323,19 @@ async def test_a_fetched_file_is_exactly_as_long_as_allowed(server: SignalServer
         async with source.fetch("F1.bin", limit=4):
             pass
     assert (server.attachments / "F1.bin").exists()
+
+
+async def test_no_more_than_the_cap_is_read_whatever_limit_is_given(server: SignalServer) -> None:
+    cap = CAPS[ChannelName("signal")].media_in or 0
+    for name, size in (("at_cap", cap), ("over", cap + 1)):
+        with (server.attachments / name).open("wb") as sparse:
+            sparse.truncate(size)
+    source = SignalAttachments(server.attachments)
+    async with source.fetch("at_cap", limit=2 * cap) as pieces:
+        assert await anext(aiter(pieces))
+    with pytest.raises(MediaTooLarge):
+        async with source.fetch("over", limit=2 * cap):
+            pass
 
 
 async def test_what_a_child_says_on_its_standard_error_is_in_no_log(

@@ -7,8 +7,8 @@ import pytest
 from fermix.infrastructure.channels.slack.channel import SlackChannel
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_blobs import MemoryBlobs
+from fermix.testing.servers.slack_api.server import SlackServer, slack_server
 from tests.contract.channel.slack_far_side import slack
-from tests.servers.slack_api.server import SlackServer, slack_server
 
 
 @pytest.fixture(scope="module")

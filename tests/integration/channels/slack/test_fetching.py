@@ -13,8 +13,10 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
     MediaTooLarge,
 )
+from fermix.domain.caps import CAPS
+from fermix.domain.ids import ChannelName
 from fermix.infrastructure.channels.slack.channel import SlackChannel
-from tests.servers.slack_api.server import SlackServer
+from fermix.testing.servers.slack_api.server import SlackServer
 
 pytestmark = pytest.mark.anyio
 
@@ -41,6 +43,19 @@ async def test_a_file_that_says_it_is_too_large_is_not_asked_for(
     assert server.called("download") == 0
 
 
+async def test_no_more_than_the_cap_is_asked_for_whatever_limit_is_given(
+    channel: SlackChannel, server: SlackServer
+) -> None:
+    cap = CAPS[ChannelName("slack")].media_in or 0
+    at_cap, over = [
+        server.file(PICTURE, "cat.png", "image/png", declared=cap + more)["id"] for more in (0, 1)
+    ]
+    assert await fetched(channel, at_cap, limit=2 * cap) == PICTURE
+    with pytest.raises(MediaTooLarge):
+        await fetched(channel, over, limit=2 * cap)
+    assert server.called("download") == 1
+
+
 async def test_a_file_that_is_larger_than_it_says_is_stopped(
     channel: SlackChannel, server: SlackServer
 ) -> None:
@@ -51,7 +66,7 @@ async def test_a_file_that_is_larger_than_it_says_is_stopped(
 
 @pytest.mark.parametrize("mime", ["image/png", "text/html"])
 async def test_a_login_page_is_no_file(channel: SlackChannel, server: SlackServer, mime: str) -> None:
-    """F26: it is answered with success."""
+    """It is answered with success."""
     file = server.file(PICTURE, "cat.png", mime)["id"]
     server.fault("download", page=True)
     with pytest.raises(ChannelRejected, match="web page"):
@@ -66,7 +81,7 @@ async def test_a_page_that_somebody_sent_is_a_file(channel: SlackChannel, server
 async def test_the_token_goes_along_from_one_host_of_slacks_to_another(
     channel: SlackChannel, server: SlackServer
 ) -> None:
-    """F26: without it a login page would come."""
+    """Without it a login page would come."""
     file = server.file(PICTURE, "cat.png", "image/png")["id"]
     server.fault("download", to=f"http://{server.host}/files-tmb/{file}/cat.png")
     assert await fetched(channel, file) == PICTURE

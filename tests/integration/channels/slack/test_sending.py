@@ -23,7 +23,7 @@ from fermix.infrastructure.channels.slack.channel import SlackChannel
 from fermix.infrastructure.channels.slack.web_api import SlackApi
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
-from tests.servers.slack_api.server import TOKEN, SlackServer
+from fermix.testing.servers.slack_api.server import TOKEN, SlackServer
 
 pytestmark = pytest.mark.anyio
 
@@ -98,7 +98,7 @@ async def test_the_answer_to_a_native_command_in_a_channel_stands_at_its_root(
 async def test_each_error_says_what_can_be_done(
     channel: SlackChannel, server: SlackServer, fault: dict[str, object], error: type[ChannelError]
 ) -> None:
-    """F05: an error in an answer with status 200 is one."""
+    """An error in an answer with status 200 is one."""
     server.fault("chat.postMessage", **fault)
     with pytest.raises(error) as raised:
         await sent(channel, TextPart(text="hi"))
@@ -109,7 +109,6 @@ async def test_each_error_says_what_can_be_done(
 async def test_a_wait_is_kept_for_its_chat_and_for_no_other(
     channel: SlackChannel, server: SlackServer, clock: StoppedClock
 ) -> None:
-    """F05."""
     wait = timedelta(seconds=3)
     server.fault("chat.postMessage", status=429, error="ratelimited", retry_after=3)
     for _ in range(2):

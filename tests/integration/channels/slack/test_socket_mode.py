@@ -1,6 +1,6 @@
 """Socket Mode: calls come over a line that we open, and are acknowledged when they were taken."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
@@ -21,8 +21,7 @@ from fermix.infrastructure.channels.slack.webhook import SlackWebhook
 from fermix.testing.channel_checks.check import DirectedInbox
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_blobs import MemoryBlobs
-from tests.servers.slack_api.lines import APP_TOKEN, Lines, lines
-from tests.servers.slack_api.server import TOKEN
+from fermix.testing.servers.slack_api.server import APP_TOKEN, TOKEN, SlackServer, slack_server
 
 pytestmark = pytest.mark.anyio
 
@@ -61,14 +60,14 @@ class HeldInbox(DirectedInbox):
 
 
 @pytest.fixture
-async def served() -> AsyncIterator[Lines]:
-    async with lines() as opened:
+def served() -> Iterator[SlackServer]:
+    with slack_server() as opened:
         yield opened
 
 
 @pytest.fixture
-async def socketed(served: Lines, clock: StoppedClock) -> AsyncIterator[SlackChannel]:
-    api = SlackApi(token=TOKEN, root=f"{served.root}/api")
+async def socketed(served: SlackServer, clock: StoppedClock) -> AsyncIterator[SlackChannel]:
+    api = SlackApi(token=TOKEN, root=served.root)
     channel = SlackChannel(
         api=api,
         account=AccountId("1"),
@@ -82,7 +81,7 @@ async def socketed(served: Lines, clock: StoppedClock) -> AsyncIterator[SlackCha
 
 
 @asynccontextmanager
-async def listening(channel: SlackChannel, served: Lines, inbox: DirectedInbox) -> AsyncGenerator[None]:
+async def listening(channel: SlackChannel, served: SlackServer, inbox: DirectedInbox) -> AsyncGenerator[None]:
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(partial(channel.run, inbox, cursor=None))
@@ -92,56 +91,60 @@ async def listening(channel: SlackChannel, served: Lines, inbox: DirectedInbox) 
 
 
 async def test_an_event_and_a_command_are_taken_and_then_acknowledged(
-    socketed: SlackChannel, served: Lines
+    socketed: SlackChannel, served: SlackServer
 ) -> None:
     inbox = HeldInbox()
     async with listening(socketed, served, inbox):
-        await served.says("events_api", envelope_id="e1", payload=EVENT, accepts_response_payload=False)
+        served.says("events_api", envelope_id="e1", payload=EVENT, accepts_response_payload=False)
         await inbox.was_offered(1)
-        assert served.acknowledged == []
+        assert served.world.acknowledged == []
         inbox.may_go_on.set()
         await served.until_acknowledged(1)
-        await served.says("slash_commands", envelope_id="e2", payload=COMMAND, accepts_response_payload=True)
+        served.says("slash_commands", envelope_id="e2", payload=COMMAND, accepts_response_payload=True)
         assert await served.until_acknowledged(2) == ["e1", "e2"]
     assert inbox.texts == ["hi & hello", "/whoami"]
 
 
-async def test_a_call_that_was_not_taken_is_not_acknowledged(socketed: SlackChannel, served: Lines) -> None:
+async def test_a_call_that_was_not_taken_is_not_acknowledged(
+    socketed: SlackChannel, served: SlackServer
+) -> None:
     inbox = DirectedInbox(Verdict.UNAVAILABLE, Verdict.ACCEPTED)
     async with listening(socketed, served, inbox):
         for name in ("e1", "e2"):
-            await served.says("events_api", envelope_id=name, payload=EVENT)
+            served.says("events_api", envelope_id=name, payload=EVENT)
         assert await served.until_acknowledged(1) == ["e2"]
 
 
-async def test_garbage_on_the_line_holds_up_nobody(socketed: SlackChannel, served: Lines) -> None:
+async def test_garbage_on_the_line_holds_up_nobody(socketed: SlackChannel, served: SlackServer) -> None:
     inbox = DirectedInbox()
     async with listening(socketed, served, inbox):
         for text in ("not json", "[]", "null", "[" * 10_000, '{"envelope_id": 5}', '{"type": ["hello"]}'):
-            await served.says_text(text)
+            served.says_text(text)
         payloads: tuple[object, ...] = (None, 5, [], "x", {"event": {"user": 5}})
         for number, payload in enumerate(payloads):
-            await served.says("events_api", envelope_id=f"odd{number}", payload=payload)
-        await served.says("interactive", envelope_id="i1", payload={"type": "block_actions"})
-        await served.says("events_api", envelope_id="e1", payload=EVENT)
+            served.says("events_api", envelope_id=f"odd{number}", payload=payload)
+        served.says("interactive", envelope_id="i1", payload={"type": "block_actions"})
+        served.says("events_api", envelope_id="e1", payload=EVENT)
         assert (await served.until_acknowledged(7))[-1] == "e1"
     assert inbox.texts == ["hi & hello"]
 
 
-async def test_slack_renews_a_line_and_what_comes_goes_on(socketed: SlackChannel, served: Lines) -> None:
+async def test_slack_renews_a_line_and_what_comes_goes_on(
+    socketed: SlackChannel, served: SlackServer
+) -> None:
     inbox = DirectedInbox()
     async with listening(socketed, served, inbox):
-        await served.says("disconnect", reason="refresh_requested")
+        served.says("disconnect", reason="refresh_requested")
         await served.until_opened(2)
-        await served.says("events_api", envelope_id="e1", payload=EVENT)
+        served.says("events_api", envelope_id="e1", payload=EVENT)
         await served.until_acknowledged(1)
     assert inbox.texts == ["hi & hello"]
 
 
-async def test_a_line_that_breaks_is_told(socketed: SlackChannel, served: Lines) -> None:
+async def test_a_line_that_breaks_is_told(socketed: SlackChannel, served: SlackServer) -> None:
     async def breaks() -> None:
         await served.until_opened(1)
-        await served.breaks()
+        served.breaks_line()
 
     with anyio.fail_after(10):
         async with anyio.create_task_group() as tasks:
@@ -152,30 +155,30 @@ async def test_a_line_that_breaks_is_told(socketed: SlackChannel, served: Lines)
 
 @pytest.mark.parametrize("code", ["invalid_auth", "missing_scope", "not_allowed_token_type"])
 async def test_an_app_token_that_is_refused_says_what_to_do(
-    socketed: SlackChannel, served: Lines, code: str
+    socketed: SlackChannel, served: SlackServer, code: str
 ) -> None:
-    served.refusal = code
+    served.refuses_lines(code)
     with anyio.fail_after(5), pytest.raises(ChannelRejected, match="app_token"):
         await socketed.run(DirectedInbox(), cursor=None)
 
 
-async def test_slacks_own_client_takes_the_same_from_this_server(served: Lines) -> None:
+async def test_slacks_own_client_takes_the_same_from_this_server(served: SlackServer) -> None:
     """The server behind these checks is one that the client of Slack's makers understands."""
     seen = anyio.Event()
-    client = AsyncWebClient(TOKEN, base_url=f"{served.root}/api/")
+    client = AsyncWebClient(TOKEN, base_url=f"{served.root}/")
     app = AsyncApp(client=client, signing_secret="", process_before_response=True)
 
     @app.event("message")
     async def on_message(body: dict[str, object]) -> None:
         seen.set()
 
-    opener = AsyncWebClient(APP_TOKEN, base_url=f"{served.root}/api/")
+    opener = AsyncWebClient(APP_TOKEN, base_url=f"{served.root}/")
     handler = AsyncSocketModeHandler(app, APP_TOKEN, web_client=opener)
     with anyio.fail_after(10):
         await handler.connect_async()  # type: ignore[no-untyped-call]
         try:
             await served.until_opened(1)
-            await served.says("events_api", envelope_id="e1", payload=EVENT)
+            served.says("events_api", envelope_id="e1", payload=EVENT)
             await seen.wait()
             assert await served.until_acknowledged(1) == ["e1"]
         finally:

@@ -1,10 +1,13 @@
-"""The endpoint that Slack calls: proven by Slack's own signer, over the very bytes, within the allowed age."""
+"""The endpoint that Slack calls: proven over the very bytes, within the allowed age, and answered in time."""
 
+import logging
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from functools import partial
 
 import anyio
+import anyio.lowlevel
 import pytest
 from typing_extensions import override
 
@@ -16,8 +19,8 @@ from fermix.infrastructure.channels.slack.channel import SlackChannel
 from fermix.infrastructure.channels.slack.webhook import MAX_BYTES
 from fermix.testing.channel_checks.check import DirectedInbox
 from fermix.testing.clock import StoppedClock
+from fermix.testing.servers.slack_api.server import SIGNING_SECRET, SlackServer, command, encoded, signed
 from tests.contract.channel.slack_far_side import post
-from tests.servers.slack_api.server import SIGNING_SECRET, SlackServer, command, encoded, signed
 
 pytestmark = pytest.mark.anyio
 
@@ -164,7 +167,7 @@ async def test_a_ledger_that_is_closed_is_no_acknowledgement(
 async def test_a_retry_is_taken_like_a_first_call(
     channel: SlackChannel, server: SlackServer, clock: StoppedClock
 ) -> None:
-    """F24: its first call may never have arrived."""
+    """Its first call may never have arrived."""
     inbox, body = WatchedInbox(), server.notification(server.event("hi"), event_id="EvA24")
     again = {"x-slack-retry-num": "1", "x-slack-retry-reason": "http_timeout"}
     async with listening(channel, inbox):
@@ -230,3 +233,66 @@ async def test_the_endpoint_is_where_slack_is_told_to_call(channel: SlackChannel
     assert (channel.webhook.path, channel.webhook.methods) == ("/webhook/slack", frozenset({"POST"}))
     assert channel.webhook.max_bytes == MAX_BYTES == 1024 * 1024
     assert SIGNING_SECRET not in repr(channel.webhook)
+
+
+async def test_a_token_that_was_revoked_is_told_within_a_minute_although_nothing_is_sent(
+    channel: SlackChannel, server: SlackServer, clock: StoppedClock
+) -> None:
+    inbox = WatchedInbox()
+
+    async def ends() -> None:
+        with pytest.raises(ChannelRejected, match="refuses the bot token"):
+            await channel.run(inbox, cursor=None)
+
+    with anyio.fail_after(5):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(ends)
+            await inbox.started.wait()
+            await somebody_sleeps(clock)
+            server.revoke_token()
+            clock.advance(timedelta(seconds=60))
+
+
+async def test_slack_being_away_for_a_while_is_no_word_about_the_token(
+    channel: SlackChannel, server: SlackServer, clock: StoppedClock
+) -> None:
+    inbox = WatchedInbox()
+    async with listening(channel, inbox):
+        await somebody_sleeps(clock)
+        server.fault("auth.test", status=503)
+        clock.advance(timedelta(seconds=60))
+        await somebody_sleeps(clock)
+        assert server.called("auth.test") == 2
+        answer = await called(channel, clock, server.notification(server.event("hi")))
+        assert answer.status == 200
+
+
+def said(channel: SlackChannel) -> list[str]:
+    """What it remarks now."""
+    return [remark.text for remark in channel.remarks]
+
+
+async def somebody_sleeps(clock: StoppedClock) -> None:
+    """Wait until the next look at the token has its time."""
+    with anyio.fail_after(5):
+        while not clock.sleepers:
+            await anyio.lowlevel.checkpoint()
+
+
+async def test_what_was_turned_away_is_told_until_slack_is_believed(
+    channel: SlackChannel, server: SlackServer, clock: StoppedClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    inbox, body, now = WatchedInbox(), server.notification(server.event("hi")), clock.now().timestamp()
+    async with listening(channel, inbox):
+        assert said(channel) == []
+        for _ in range(2):
+            await called(channel, clock, body, signed(body, at=now, secret="another secret"))
+        (text,) = said(channel)
+        assert "not signed with slack.signing_secret: the last 2 calls of /webhook/slack" in text
+        assert channel.remarks[0].is_trouble
+        await called(channel, clock, body, signed(body, at=now - 4000))
+        assert "set the clock of this machine" in said(channel)[0]
+        told = [one for one in caplog.records if one.message == "slack.signature_refused"]
+        assert [one.levelname for one in told if one.levelno > logging.DEBUG] == ["WARNING"]
+        await called(channel, clock, body)
+        assert said(channel) == []

@@ -21,7 +21,7 @@ from fermix.infrastructure.channels.telegram.polling import Patience
 from fermix.infrastructure.channels.telegram.token_lock import TokenLock
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.testing.memory_blobs import MemoryBlobs
-from tests.servers.telegram_api.server import TelegramServer
+from fermix.testing.servers.telegram_api.server import TelegramServer
 
 SECONDS = 5.0
 

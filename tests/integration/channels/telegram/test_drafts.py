@@ -14,8 +14,8 @@ from fermix.domain.delivery import TextPart
 from fermix.domain.ids import PlatformMessageId
 from fermix.infrastructure.channels.telegram.channel import TelegramChannel
 from fermix.infrastructure.channels.telegram.pace import TELEGRAM
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.integration.channels.telegram.bot import bot, part
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 pytestmark = pytest.mark.anyio
 

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import math
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -27,8 +28,8 @@ from fermix.domain.ids import PlatformMessageId
 from fermix.infrastructure.channels.telegram.channel import TelegramChannel
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.testing.memory_blobs import MemoryBlobs, in_pieces
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.integration.channels.telegram.bot import bot, part
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 pytestmark = pytest.mark.anyio
 
@@ -235,6 +236,7 @@ async def test_a_reaction_of_ours_takes_the_place_of_the_one_before(server: Tele
     assert await server.reactions(1) == ["🫡"]
 
 
+@pytest.mark.requirement("media.inbound_caps")
 async def test_a_file_of_twenty_megabytes_is_fetched_and_a_larger_one_is_not(server: TelegramServer) -> None:
     at_cap, over = server.add_file(bytes(20 * MIB), "d/1"), server.add_file(bytes(20 * MIB + 1), "d/2")
     async with bench(server) as at:
@@ -294,6 +296,30 @@ async def test_trouble_of_the_servers_own_leaves_a_file_for_later(
         with pytest.raises((ChannelUnreachable, ChannelRateLimited)):
             async with at.channel.media_source.fetch("x", limit=99):
                 pass
+
+
+@pytest.mark.parametrize("status", [301, 302, 307])
+async def test_a_download_is_led_nowhere_else(server: TelegramServer, status: int) -> None:
+    number = server.add_file(b"here", "d/1")
+    server.fault("download", status=status, body="<html>over there</html>")
+    async with bench(server) as at:
+        with pytest.raises(ChannelUnreachable):
+            await fetched(at.channel, number, 99)
+        assert await fetched(at.channel, number, 99) == b"here"
+
+
+async def test_who_leaves_a_download_that_hangs_leaves_no_line_and_the_next_file_comes(
+    server: TelegramServer,
+) -> None:
+    number = server.add_file(b"here", "d/1")
+    server.fault("download", hang=math.inf)
+    async with bench(server) as at:
+        with anyio.move_on_after(10):
+            async with anyio.create_task_group() as waiting:
+                waiting.start_soon(fetched, at.channel, number, 99)
+                await server.until_hanging()
+                waiting.cancel_scope.cancel()
+        assert await fetched(at.channel, number, 99) == b"here"
 
 
 async def fetched(channel: TelegramChannel, reference: str, limit: int) -> bytes:

@@ -4,8 +4,8 @@ import pytest
 
 from fermix.application.ports.channel import ChannelRejected, Verdict
 from fermix.domain.ids import ChatId
+from fermix.testing.servers.telegram_api.server import telegram_server
 from tests.integration.channels.telegram.bot import Inbox, bot, listening, part
-from tests.servers.telegram_api.server import telegram_server
 
 pytestmark = pytest.mark.anyio
 

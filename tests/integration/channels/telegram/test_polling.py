@@ -24,8 +24,8 @@ from fermix.infrastructure.channels.telegram.polling import Patience
 from fermix.infrastructure.channels.telegram.token_lock import lock_of
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.testing.memory_blobs import MemoryBlobs
+from fermix.testing.servers.telegram_api.server import telegram_server
 from tests.integration.channels.telegram.bot import Inbox, bot, listening, part
-from tests.servers.telegram_api.server import telegram_server
 
 pytestmark = pytest.mark.anyio
 
@@ -141,6 +141,7 @@ async def test_a_platform_that_is_gone_is_told_and_found_again_by_the_next_run()
 def test_a_silent_connection_is_noticed_within_a_minute() -> None:
     usual = Patience()
     assert usual.poll_seconds + 2 * usual.margin_seconds < 60
+    assert usual.whole_answer(usual.poll_seconds) + usual.whole_answer(0) < 60
 
 
 async def test_listening_again_goes_on_behind_what_was_taken() -> None:

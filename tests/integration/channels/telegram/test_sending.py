@@ -14,8 +14,8 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
 )
 from fermix.infrastructure.channels.telegram.pace import TELEGRAM
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.integration.channels.telegram.bot import Inbox, bot, listening, part
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 pytestmark = pytest.mark.anyio
 

@@ -1,5 +1,7 @@
 """Buttons under prompts, and the taps on them, over the real client."""
 
+import json
+import logging
 from dataclasses import replace
 
 import pytest
@@ -7,8 +9,8 @@ import pytest
 from fermix.application.ports.channel import OutgoingPart, Verdict
 from fermix.domain import approval_wording
 from fermix.domain.delivery import Choice, TextPart
+from fermix.testing.servers.telegram_api.server import TelegramServer, telegram_server
 from tests.integration.channels.telegram.bot import Inbox, bot, listening, part
-from tests.servers.telegram_api.server import TelegramServer, telegram_server
 
 pytestmark = pytest.mark.anyio
 
@@ -81,6 +83,38 @@ async def test_a_tap_that_was_not_taken_is_offered_again_and_answered_once() -> 
             await server.until_polled()
         assert inbox.messages[0]["key"] == inbox.messages[1]["key"]
         assert len(server.called("answerCallbackQuery")) == 1
+
+
+async def test_a_tap_that_is_answered_too_late_counts_once_all_the_same(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    late = "Bad Request: query is too old and response timeout expired or query ID is invalid"
+    with telegram_server() as server:
+        server.knows(1001)
+        server.fault("answerCallbackQuery", status=400, description=late)
+        inbox = Inbox()
+        async with bot(server) as channel, listening(channel, inbox):
+            number = int((await channel.send(prompt())).platform_id or 0)
+            server.user_taps(1001, number)
+            (call,) = await server.until_called("answerCallbackQuery")
+            server.user_writes(1001, "hello")
+            assert await inbox.until_offered(2) == [f"/confirm {TOKEN}", "hello"]
+            await server.until_polled()
+            assert not server.pending
+    assert call.status == 400
+    assert "telegram.tap_not_answered" in caplog.text
+
+
+async def test_what_a_button_carries_has_room_to_spare() -> None:
+    with telegram_server() as server:
+        server.knows(1001)
+        async with bot(server) as channel:
+            await channel.send(prompt())
+        (call,) = server.called("sendMessage")
+    markup = call.parameters["reply_markup"]
+    rows = (json.loads(markup) if isinstance(markup, str) else markup)["inline_keyboard"]
+    assert all(1 <= len(each["callback_data"].encode()) <= 64 for row in rows for each in row)
 
 
 async def test_buttons_are_taken_away_once_also_by_a_process_that_only_saw_the_tap() -> None:

@@ -13,11 +13,12 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
     MediaTooLarge,
 )
+from fermix.domain.caps import MIB
 from fermix.infrastructure.channels.whatsapp.channel import WhatsAppChannel
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_blobs import MemoryBlobs
+from fermix.testing.servers.whatsapp_api.server import WhatsAppServer, whatsapp_server
 from tests.contract.channel.whatsapp_far_side import whatsapp
-from tests.servers.whatsapp_api.server import WhatsAppServer, whatsapp_server
 
 pytestmark = pytest.mark.anyio
 
@@ -50,6 +51,17 @@ async def test_a_file_exactly_at_the_limit_comes_whole(
     assert await fetched(channel, media) == PICTURE
 
 
+@pytest.mark.requirement("media.inbound_caps")
+async def test_a_file_of_twenty_five_megabytes_is_fetched_and_a_larger_one_is_not(
+    channel: WhatsAppChannel, server: WhatsAppServer
+) -> None:
+    at_cap, over = [server.world.store(bytes(25 * MIB + more), "video/mp4") for more in (0, 1)]
+    assert len(await fetched(channel, at_cap, limit=100 * MIB)) == 25 * MIB
+    with pytest.raises(MediaTooLarge):
+        await fetched(channel, over, limit=100 * MIB)
+    assert server.called(f"download/{over}") == 0
+
+
 async def test_one_byte_more_is_refused_before_it_is_asked_for(
     channel: WhatsAppChannel, server: WhatsAppServer
 ) -> None:
@@ -71,7 +83,6 @@ async def test_a_file_that_is_longer_than_it_said_is_cut_off(
 async def test_an_address_that_has_run_out_is_asked_for_anew_once(
     channel: WhatsAppChannel, server: WhatsAppServer
 ) -> None:
-    """F26c."""
     media = server.world.store(PICTURE, "image/jpeg")
     server.fault("download", status=404, code=100)
     assert await fetched(channel, media) == PICTURE
@@ -118,7 +129,6 @@ async def test_the_token_follows_no_redirect(channel: WhatsAppChannel, server: W
 
 
 async def test_a_web_page_is_no_picture(channel: WhatsAppChannel, server: WhatsAppServer) -> None:
-    """F26b."""
     media = server.world.store(b"<html>log in", "image/png", served_as="text/html; charset=utf-8")
     with pytest.raises(ChannelRejected, match="web page"):
         await fetched(channel, media)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from contextlib import aclosing
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -23,8 +24,8 @@ from fermix.infrastructure.channels.whatsapp.channel import WhatsAppChannel
 from fermix.infrastructure.system.ids import Uuids
 from fermix.testing.clock import StoppedClock
 from fermix.testing.memory_blobs import in_pieces
+from fermix.testing.servers.whatsapp_api.server import ACCESS_TOKEN, WhatsAppServer, whatsapp_server
 from tests.contract.channel.whatsapp_far_side import GROUP, OLGA, whatsapp
-from tests.servers.whatsapp_api.server import ACCESS_TOKEN, WhatsAppServer, whatsapp_server
 
 pytestmark = pytest.mark.anyio
 
@@ -90,7 +91,6 @@ async def test_people_their_hidden_numbers_and_groups_are_each_called_as_meta_wa
 async def test_a_number_that_is_not_known_as_it_is_spelt_is_tried_as_the_other_one_once(
     channel: WhatsAppChannel, server: WhatsAppServer
 ) -> None:
-    """F31."""
     server.world.unknown_numbers = {"5215512340000"}
     await channel.send(part(TextPart(text="hi"), chat="5215512340000"))
     assert server.sent(1)[0].to == "525512340000"
@@ -156,18 +156,41 @@ async def test_a_file_is_uploaded_and_shown_as_what_it_can_be(
     assert (file.mime_type, file.data) == (uploaded_as, b"\x00\r\n--bytes" * 50_000)
 
 
+@pytest.mark.requirement("outbound_media.caps")
+@pytest.mark.parametrize(
+    ("kind", "mime", "megabytes"),
+    [
+        (MediaKind.IMAGE, "image/png", 5),
+        (MediaKind.AUDIO, "audio/mpeg", 16),
+        (MediaKind.VOICE, "audio/ogg", 16),
+        (MediaKind.VIDEO, "video/mp4", 16),
+    ],
+)
 async def test_a_file_at_its_cap_is_taken_and_one_byte_more_is_refused_unasked(
-    channel: WhatsAppChannel, server: WhatsAppServer, blobs: Blobs
+    channel: WhatsAppChannel,
+    server: WhatsAppServer,
+    blobs: Blobs,
+    kind: MediaKind,
+    mime: str,
+    megabytes: int,
 ) -> None:
-    blob = await stored(blobs, b"x" * (5 * MIB))
-    body = MediaPart(kind=MediaKind.IMAGE, blob=blob, file_name="a.png", mime_type="image/png")
+    blob = await stored(blobs, bytes(megabytes * MIB))
+    body = MediaPart(kind=kind, blob=blob, file_name="a.bin", mime_type=mime)
     await channel.send(part(body))
-    more = BlobRef(digest=blob.digest, size_bytes=5 * MIB + 1)
-    with pytest.raises(ChannelRejected, match="5242880"):
-        await channel.send(
-            part(MediaPart(kind=MediaKind.IMAGE, blob=more, file_name="a.png", mime_type="image/png"))
-        )
+    more = BlobRef(digest=blob.digest, size_bytes=megabytes * MIB + 1)
+    with pytest.raises(ChannelRejected, match=str(megabytes * MIB)):
+        await channel.send(part(replace(body, blob=more)))
     assert server.called("/media") == 1
+
+
+@pytest.mark.requirement("outbound_media.caps")
+async def test_a_document_over_its_cap_is_refused_unasked(
+    channel: WhatsAppChannel, server: WhatsAppServer
+) -> None:
+    blob = BlobRef(digest="0" * 64, size_bytes=100 * MIB + 1)
+    with pytest.raises(ChannelRejected, match=str(100 * MIB)):
+        await channel.send(part(MediaPart(kind=MediaKind.DOCUMENT, blob=blob, file_name="a.pdf")))
+    assert server.world.calls == []
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,13 @@ class GatedModel:
     def profile(self) -> ModelProfile:
         return self._inner.profile
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
         question = next(e.text for e in reversed(request.entries) if isinstance(e, UserEntry))
         gate = Gate(question)
         self.gates.append(gate)

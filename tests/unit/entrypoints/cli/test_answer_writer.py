@@ -17,6 +17,7 @@ from fermix.infrastructure.local_socket.asking import (
     PromptShown,
     StepStarted,
     TextDelta,
+    ThoughtTold,
     ToolFinished,
     ToolStarted,
     TurnStarted,
@@ -75,6 +76,14 @@ def test_commentary_before_a_tool_is_not_taken_for_the_answer() -> None:
         TextDelta("It is 7."),
     ]
     assert written(events, "It is 7.") == ("Let me look.\nIt is 7.\n", "")
+
+
+@pytest.mark.parametrize(("verbose", "told"), [(True, "fermix: 💭 Looking · Reading\n"), (False, "")])
+def test_thoughts_are_told_to_those_who_want_to_know_and_are_no_part_of_the_answer(
+    *, verbose: bool, told: str
+) -> None:
+    events: list[AskEvent] = [ThoughtTold("**Looking**\n\nhm\n\n**Reading**\n"), TextDelta("It is 7.")]
+    assert written(events, "It is 7.", verbose=verbose) == ("It is 7.\n", told)
 
 
 @pytest.mark.parametrize("streams", [True, False])

@@ -12,7 +12,7 @@ from fermix.entrypoints.cli.ask_options import AskOptions, read_plain, valid_tim
 
 WORDS = (
     "- -- hello -f --file a.txt --session s --new --model openai/gpt --json --timeout 5 0.5 0 nan inf -1 -v "
-    "--verbose --no-input --help -h --json=1 -vf --sess --file=b.txt -fb.txt --unknown --stream-json"
+    "--verbose --no-input --help -h --json=1 -vf --sess --file=b.txt -fb.txt --unknown --stream-json --save-to out"
 )
 words = st.sampled_from(["", " ", "what is this?", *WORDS.split(" ")])
 
@@ -49,6 +49,7 @@ def test_a_command_line_read_quickly_is_read_as_click_reads_it(arguments: list[s
             AskOptions(text="x", session="s", model="m", timeout=1.5, json=True, verbose=True, no_input=True),
         ),
         (["--new", "x"], AskOptions(text="x", new=True)),
+        (["--save-to", "out", "x"], AskOptions(text="x", save_to="out")),
     ],
 )
 def test_plain_command_lines_are_read_quickly(arguments: list[str], options: AskOptions) -> None:

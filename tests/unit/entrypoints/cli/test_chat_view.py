@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fermix.entrypoints.cli.chat.view import ChatView, ToolLine
+from fermix.entrypoints.cli.received_file import ReceivedFile
 from fermix.infrastructure.local_socket.asking import (
     Accepted,
     AskEvent,
@@ -213,6 +214,20 @@ def test_after_a_gap_the_answer_is_shown_whole() -> None:
     terminal.say("four")
     terminal.view.finish("one two three four")
     assert terminal.shown() == "one four\none two three four"
+
+
+def test_a_file_that_came_has_a_line_of_its_own_and_its_name_moves_nothing() -> None:
+    terminal = Terminal()
+    terminal.say("Here it")
+    terminal.view.show(ReceivedFile("a\x1b[2J", "/tmp/a.png", "image/png", 5, "image", "\x1b[2Jlook"))
+    terminal.view.show(ReceivedFile("b\x1b[2J", None, "image/png", 5, "image", "", "No space left."))
+    terminal.view.finish("Here it is.")
+    assert terminal.shown() == (
+        "Here it\n"
+        "Saved /tmp/a.png (image/png, 5 bytes): \\x1b[2Jlook\n"
+        "The file b\\x1b[2J could not be saved. No space left.\n"
+        "is."
+    )
 
 
 def test_commentary_is_no_part_of_the_answer() -> None:

@@ -51,3 +51,8 @@ def test_one_million_characters_pass_and_one_more_does_not() -> None:
     assert compose("Sum up.", [attached]).count("x") == MAX_CHARACTERS - 7
     with pytest.raises(TooLong, match="1,000,000 characters"):
         compose("Sum it up.", [attached])
+
+
+def test_what_goes_along_may_say_it_all() -> None:
+    assert compose(" ", [], may_be_blank=True) == ""
+    assert compose("", [Attached("File a", "x\n")], may_be_blank=True) == "File a:\n```\nx\n```"

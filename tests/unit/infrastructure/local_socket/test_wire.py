@@ -1,5 +1,6 @@
 """Our values over the wire and back, and the client's light view of an `ask` held in step with the domain."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
@@ -9,14 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fermix.application.ports import control
+from fermix.application.ports.remarks import Remark
+from fermix.application.ports.uploads import Upload
 from fermix.domain import events
+from fermix.domain.blob import BlobRef
 from fermix.domain.failure import Failure, FailureKind
 from fermix.domain.ids import ChannelName, TurnId, UserId
+from fermix.domain.message import AttachmentKind
 from fermix.domain.turn import Outcome
 from fermix.infrastructure.local_socket import asking, wire
 from fermix.infrastructure.local_socket.fields import Malformed
 from fermix.infrastructure.local_socket.protocol import decode_line, encode_line
 from fermix.infrastructure.local_socket.refused_wire import decode_refused, encode_refused
+from fermix.infrastructure.local_socket.uploads import Uploads
+
+NOTHING_CAME = Uploads().named
+
+
+def each_came(names: Sequence[str]) -> tuple[Upload, ...]:
+    blob = BlobRef(digest="0" * 64, size_bytes=0)
+    return tuple(Upload(name=name, blob=blob, kind=AttachmentKind.FILE, mime_type=None) for name in names)
+
 
 names = st.text(max_size=20)
 counts = st.integers(0, 10**9)
@@ -39,6 +53,8 @@ healths = st.builds(
             model=st.none() | names,
             status=st.sampled_from(control.Readiness),
             detail=st.none() | names,
+            auth_mode=st.none() | names,
+            primary=st.booleans(),
         ),
         max_size=3,
     ).map(tuple),
@@ -49,6 +65,8 @@ healths = st.builds(
             status=st.sampled_from(control.ChannelStatus),
             detail=st.none() | names,
             unreadable=counts,
+            mode=st.none() | names,
+            remarks=st.lists(st.builds(Remark, text=names, is_trouble=st.booleans()), max_size=2).map(tuple),
         ),
         max_size=3,
     ).map(tuple),
@@ -89,6 +107,7 @@ outcomes = st.sampled_from(Outcome)
 turn_events = st.one_of(
     st.builds(events.TurnStarted, provider=names, model=names),
     st.builds(events.TextDelta, text=names),
+    st.builds(events.ThoughtTold, text=names),
     st.builds(events.StepStarted, step=counts),
     st.builds(events.ToolStarted, call_id=names, name=names),
     st.builds(events.ToolFinished, call_id=names, name=names, failed=st.booleans()),
@@ -166,8 +185,9 @@ def test_refusals_with_a_wrong_field_are_malformed(wrong: dict[str, Any]) -> Non
 
 @given(questions)
 def test_a_question_arrives_as_it_left(question: asking.Question) -> None:
-    decoded = wire.decode_ask(over_the_wire(asking.encode_question(question)))
-    assert decoded == control.AskRequest(**question._asdict())
+    decoded = wire.decode_ask(over_the_wire(asking.encode_question(question)), named=each_came)
+    fields = {**question._asdict(), "files": each_came(question.files)}
+    assert decoded == control.AskRequest(**fields)
 
 
 @given(ask_events)
@@ -212,12 +232,14 @@ def test_an_event_of_a_newer_server_is_ignored() -> None:
         ("cwd", []),
         ("user", None),
         ("request", 1),
+        ("files", "1"),
+        ("files", ["1"]),
     ],
 )
 def test_a_question_with_a_wrong_field_is_malformed_and_the_field_is_named(field: str, value: object) -> None:
     params = {**asking.encode_question(asking.Question(request="r", text="hello")), field: value}
     with pytest.raises(Malformed, match=f"`{field}`"):
-        wire.decode_ask(params)
+        wire.decode_ask(params, named=NOTHING_CAME)
 
 
 def test_a_time_without_a_zone_is_malformed() -> None:
@@ -265,6 +287,8 @@ def seen(  # noqa: C901, PLR0911 - one return for each kind of event
             return asking.TurnStarted(provider, model)
         case events.TextDelta(text=text):
             return asking.TextDelta(text)
+        case events.ThoughtTold(text=text):
+            return asking.ThoughtTold(text)
         case events.StepStarted(step=step):
             return asking.StepStarted(step)
         case events.ToolStarted(name=name):

@@ -24,6 +24,7 @@ from fermix.domain.message import (
     Sender,
     Thread,
 )
+from fermix.domain.picture import Picture
 from fermix.domain.route import Target
 from fermix.infrastructure.persistence.sqlite import codec
 
@@ -95,8 +96,15 @@ MESSAGES = st.builds(
     request_cwd=st.none() | ANY_TEXT.map(PurePath),
 )
 CALLS = st.builds(CallRecord, call_id=ANY_TEXT, name=ANY_TEXT, arguments=ANY_TEXT)
+PICTURES = st.builds(
+    Picture,
+    content=st.builds(BlobRef, digest=st.just("ab" * 32), size_bytes=st.integers(0, 2**40)),
+    mime_type=st.sampled_from(["image/png", "image/jpeg"]),
+    width=st.integers(1, 9000),
+    height=st.integers(1, 9000),
+)
 ENTRIES: st.SearchStrategy[HistoryEntry] = st.one_of(
-    st.builds(UserEntry, text=ANY_TEXT),
+    st.builds(UserEntry, text=ANY_TEXT, pictures=st.lists(PICTURES, max_size=3).map(tuple)),
     st.builds(
         AssistantEntry,
         text=ANY_TEXT,
@@ -127,6 +135,10 @@ def test_a_message_survives_its_column(message: InboundMessage) -> None:
 @given(ENTRIES)
 def test_a_history_entry_survives_its_columns(entry: HistoryEntry) -> None:
     assert codec.decode_entry(*codec.encode_entry(entry)) == entry
+
+
+def test_what_was_said_before_there_were_pictures_is_still_read() -> None:
+    assert codec.decode_entry("user", '{"text":"hello"}') == UserEntry(text="hello")
 
 
 @given(ANY_TEXT)

@@ -2,16 +2,38 @@
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import pytest
 
+from fermix.application.ports.channel import Channel
+from fermix.infrastructure.settings.channel_plugin import ChannelPlugin
 from fermix.infrastructure.settings.channels import ChannelSettings
+from fermix.infrastructure.settings.foreign_sections import INSTALLED, ChannelPlugins
 from fermix.infrastructure.settings.loading import LoadedSettings, load_settings
 from fermix.infrastructure.settings.problems import ConfigError
 
 Load: TypeAlias = Callable[..., LoadedSettings]
 Problems: TypeAlias = Callable[..., list[str]]
+
+
+def never_built(*_args: object) -> Channel:
+    raise AssertionError("settings are read without a channel")
+
+
+class Brought:
+    """Channels of other packages, by their settings classes, without any package."""
+
+    def __init__(self, classes: Mapping[str, type[ChannelSettings]]) -> None:
+        self._classes = classes
+        self.loaded: list[str] = []
+
+    def names(self) -> frozenset[str]:
+        return frozenset(self._classes)
+
+    def load(self, name: str) -> ChannelPlugin[Any]:
+        self.loaded.append(name)
+        return ChannelPlugin(settings=self._classes[name], build=never_built)
 
 
 @pytest.fixture
@@ -20,11 +42,11 @@ def load(tmp_path: Path) -> Load:
         text: str | bytes = "",
         environ: Mapping[str, str] | None = None,
         *,
-        channels: Mapping[str, type[ChannelSettings]] | None = None,
+        plugins: ChannelPlugins = INSTALLED,
     ) -> LoadedSettings:
         content = text.encode() if isinstance(text, str) else text
         (tmp_path / "config.toml").write_bytes(content)
-        return load_settings(tmp_path, {"HOME": "/people/ada", **(environ or {})}, channels=channels)
+        return load_settings(tmp_path, {"HOME": "/people/ada", **(environ or {})}, plugins=plugins)
 
     return load_text
 

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field
 
 from fermix.infrastructure.settings.channels import RESERVED_CHANNEL_KEYS, ChannelSettings, TelegramSettings
 from fermix.infrastructure.settings.section import Credential, Identifiers, refused
-from tests.unit.infrastructure.settings.conftest import Load, Problems
+from tests.unit.infrastructure.settings.conftest import Brought, Load, Problems
 
 BUILT_IN = ["telegram", "whatsapp", "slack", "discord", "signal"]
 
@@ -33,7 +33,7 @@ class MatrixSettings(ChannelSettings):
     careless: Annotated[str, BeforeValidator(_fails_loudly)] | None = None
 
 
-MATRIX = {"matrix": MatrixSettings}
+MATRIX = Brought({"matrix": MatrixSettings})
 
 
 def test_ids_may_be_numbers_or_texts_and_odd_entries_match_nobody(load: Load) -> None:
@@ -121,8 +121,10 @@ def test_every_entry_is_either_odd_or_can_match_and_is_trimmed(entries: list[str
 @pytest.mark.parametrize("value", ["1", "[]", "{}", "{ a = 1 }"])
 def test_keys_of_the_policy_to_come_are_not_yet_supported(problems: Problems, key: str, value: str) -> None:
     for name in ("slack", "matrix"):
-        line = f"config.toml:2: fermix_channels.{name}.{key}: is not yet supported"
-        assert problems(f"[fermix_channels.{name}]\n{key} = {value}\n", channels=MATRIX) == [line]
+        line = f"config.toml:3: fermix_channels.{name}.{key}: is not yet supported"
+        assert problems(f"[fermix_channels.{name}]\nenabled = true\n{key} = {value}\n", plugins=MATRIX) == [
+            line
+        ]
 
 
 def test_defaults_of_all_channels_are_not_yet_supported(problems: Problems) -> None:
@@ -160,7 +162,7 @@ def test_a_channel_of_another_package_has_its_own_class_and_allowlist_key(load: 
         "[fermix_channels.matrix]\nenabled = true\nallow_from = ['@ada:example', 'ada']\n"
         "access_token = 'hush'\nowner_user_id = '@bert:example'\n"
     )
-    loaded = load(text, channels=MATRIX)
+    loaded = load(text, plugins=MATRIX)
     channel = loaded.settings.channels.by_name()["matrix"]
     assert isinstance(channel, MatrixSettings)
     assert channel.owner == "@bert:example"
@@ -178,17 +180,17 @@ def test_a_channel_of_another_package_that_is_not_installed_is_unknown(problems:
 
 def test_a_channel_of_another_package_is_checked_like_the_others(problems: Problems) -> None:
     text = (
-        "[fermix_channels.matrix]\nacces_token = 'hush'\nallowed_users = [true]\nstreaming = 'x'\n"
+        "[fermix_channels.matrix]\nenabled = true\nacces_token = 'hush'\nallowed_users = [true]\nstreaming = 'x'\n"
         "room = 'hush'\ncareless = 'hush'\n"
     )
-    assert problems(text, channels=MATRIX) == [
-        'config.toml:2: fermix_channels.matrix.acces_token: is not a known key; did you mean "access_token"?',
-        "config.toml:3: fermix_channels.matrix.allowed_users[0]: must be an id: a number or a text in quotes",
-        'config.toml:4: fermix_channels.matrix.streaming: must be one of "off", "draft", "block"',
-        "config.toml:5: fermix_channels.matrix.room: must be a room",
-        "config.toml:6: fermix_channels.matrix.careless: is not valid",
+    assert problems(text, plugins=MATRIX) == [
+        'config.toml:3: fermix_channels.matrix.acces_token: is not a known key; did you mean "access_token"?',
+        "config.toml:4: fermix_channels.matrix.allowed_users[0]: must be an id: a number or a text in quotes",
+        'config.toml:5: fermix_channels.matrix.streaming: must be one of "off", "draft", "block"',
+        "config.toml:6: fermix_channels.matrix.room: must be a room",
+        "config.toml:7: fermix_channels.matrix.careless: is not valid",
     ]
-    assert problems("fermix_channels.matrix = 1", channels=MATRIX) == [
+    assert problems("fermix_channels.matrix = 1", plugins=MATRIX) == [
         "config.toml:1: fermix_channels.matrix: must be a table"
     ]
 
@@ -197,7 +199,7 @@ def test_a_channel_of_another_package_is_checked_like_the_others(problems: Probl
 @given(st.sampled_from([None, *BUILT_IN]))
 def test_the_other_channels_keep_their_defaults(load: Load, name: str | None) -> None:
     text = "" if name is None else f"[fermix_channels.{name}]\nenabled = true\n"
-    for other, channel in load(text, channels=MATRIX).settings.channels.by_name().items():
+    for other, channel in load(text, plugins=MATRIX).settings.channels.by_name().items():
         assert channel.enabled is (other in {"telegram", name})
         assert not channel.has_access
 

@@ -19,8 +19,8 @@ class ChannelFacts:
         kept_elsewhere: those of them that lie in a secret store which was not asked.
         served: whether this version has the channel.
         drafts_in_vain: whether drafts are asked for that the channel cannot show.
-        webhook: the path that its platform must call; `None` where it calls nobody.
         absent_program: a program that it needs and that is not there, by its key and value.
+        unusable: why the package that brings it cannot be used; then nothing else is known of it.
     """
 
     name: str
@@ -31,8 +31,8 @@ class ChannelFacts:
     kept_elsewhere: tuple[str, ...] = ()
     served: bool = True
     drafts_in_vain: bool = False
-    webhook: str | None = None
     absent_program: str | None = None
+    unusable: str | None = None
 
 
 def judge_channels(channels: Sequence[ChannelFacts]) -> Finding:
@@ -65,23 +65,31 @@ def _sentence(
 
 
 def _judged(channel: ChannelFacts) -> tuple[RowStatus, str]:
-    if not channel.has_owner and not channel.allowed:
-        lacking = f"neither owner_user_id nor {channel.allowlist_key} is set"
-        return RowStatus.FAIL, f"{channel.name}: misconfigured: {lacking}, so every message will be denied"
-    absent = [key for key in channel.missing if key not in channel.kept_elsewhere]
-    if absent:
-        return RowStatus.FAIL, f"{channel.name}: misconfigured: {' and '.join(absent)} must be set"
-    if channel.absent_program is not None:
-        return RowStatus.FAIL, f"{channel.name}: misconfigured: there is no program {channel.absent_program}"
+    broken = misconfiguration(channel)
+    if broken is not None:
+        return RowStatus.FAIL, f"{channel.name}: {broken}"
     who = f"configured: {_people(channel)}"
     doubt = _doubt(channel)
     if doubt is not None:
         return RowStatus.WARN, f"{channel.name}: {who}{doubt}"
-    if channel.webhook is not None:
-        who += f"; its platform must be told to call https://YOUR-HOST{channel.webhook}"
     if not channel.has_owner:
         return RowStatus.OK, f"{channel.name}: {who}; without an owner nobody may approve anything"
     return RowStatus.OK, f"{channel.name}: {who}"
+
+
+def misconfiguration(channel: ChannelFacts) -> str | None:
+    """Why it can let nobody in or cannot start; `None` when it can."""
+    if channel.unusable is not None:
+        return channel.unusable
+    if not channel.has_owner and not channel.allowed:
+        lacking = f"neither owner_user_id nor {channel.allowlist_key} is set"
+        return f"misconfigured: {lacking}, so every message will be denied"
+    absent = [key for key in channel.missing if key not in channel.kept_elsewhere]
+    if absent:
+        return f"misconfigured: {' and '.join(absent)} must be set"
+    if channel.absent_program is not None:
+        return f"misconfigured: there is no program {channel.absent_program}"
+    return None
 
 
 def _doubt(channel: ChannelFacts) -> str | None:

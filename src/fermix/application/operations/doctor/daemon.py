@@ -7,6 +7,7 @@ from typing import TypeAlias, assert_never
 from fermix.application.operations.doctor.report import Finding, fail, ok, skip, warn
 from fermix.application.ports.control import OwnerKind, Readiness, RefusedSender, Status
 
+_TRIES_AGAIN = "its log says more; what cannot be reached, or finds no room, is tried again by itself"
 _RESTART = "`fermix stop`, then start it again"
 
 
@@ -91,14 +92,14 @@ def _answered(status: Status, *, home: str, version: str) -> Iterator[Finding]:
     running = f"running as process {identity.pid}, version {identity.version}"
     health = status.health
     details = [
-        *(f"{name} is failing" for name in health.failures),
+        *(f"failing: {name}" for name in health.failures),
         *(f"{one.name}: {one.status}{_because(one.detail)}" for one in health.providers if one.detail),
         *(f"{one.name}: {one.status}{_because(one.detail)}" for one in health.channels if one.detail),
     ]
     if health.status is Readiness.READY:
         details = []  # what a ready owner lacks is nothing that anybody asked for
     if health.status is Readiness.DEGRADED:
-        yield fail(f"{running}, degraded", remedy="its log says more; then restart it", details=details)
+        yield fail(f"{running}, degraded", remedy=_TRIES_AGAIN, details=details)
     if identity.home != home:
         yield warn(f"{running}, but for the home {identity.home}", remedy=_RESTART, details=details)
     if identity.version != version:

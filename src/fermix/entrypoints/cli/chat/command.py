@@ -1,16 +1,19 @@
 """`fermix chat`: one message after another, typed at a terminal or read from a pipe."""
 
 import os
+from contextlib import ExitStack
 
 import click
 
 from fermix.entrypoints.cli.ask_run import DEFAULT_SESSION, pipe_of
-from fermix.entrypoints.cli.chat.conversation import Conversation
+from fermix.entrypoints.cli.chat.conversation import ChatOptions, Conversation
 from fermix.entrypoints.cli.chat.link import HomeLink
 from fermix.entrypoints.cli.client_failures import command_failed
 from fermix.entrypoints.cli.command_failed import CommandFailed
 from fermix.entrypoints.cli.foreground import Foreground, GatewayForeground
+from fermix.entrypoints.cli.given_files import read_files
 from fermix.entrypoints.cli.home import home_folder
+from fermix.entrypoints.cli.receiving import folder_for_files
 from fermix.entrypoints.cli.terminal import Terminal, this_terminal
 from fermix.entrypoints.cli.terminal_text import visible
 from fermix.entrypoints.exit_codes import ExitCode
@@ -31,8 +34,17 @@ def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str)
     callback=_not_blank,
     help="Continue this conversation (default: cli).",
 )
+@click.option(
+    "-f",
+    "--file",
+    "files",
+    multiple=True,
+    metavar="FILE",
+    help="Send this file along with the first message.",
+)
+@click.option("--save-to", metavar="DIR", help="Save files that come with answers there.")
 @click.option("--no-input", is_flag=True, help="Do not read standard input (a chat then has nothing to do).")
-def chat(*, session: str, no_input: bool) -> int:
+def chat(*, session: str, files: tuple[str, ...], save_to: str | None, no_input: bool) -> int:
     """Talk, one message after another.
 
     At a terminal: Enter sends, Esc-Enter or a backslash before Enter begins a new line, Ctrl-C stops the answer,
@@ -41,10 +53,14 @@ def chat(*, session: str, no_input: bool) -> int:
     if no_input:
         raise click.UsageError("A chat reads what it sends; for one question without input use fermix ask.")
     terminal = this_terminal()
-    return run_chat(session, terminal, GatewayForeground(terminal.environ))
+    with ExitStack() as opened:
+        options = ChatOptions(
+            session=session, files=read_files(files, opened), folder=folder_for_files(save_to)
+        )
+        return run_chat(options, terminal, GatewayForeground(terminal.environ))
 
 
-def run_chat(session: str, terminal: Terminal, foreground: Foreground) -> int:
+def run_chat(options: ChatOptions, terminal: Terminal, foreground: Foreground) -> int:
     """Chat until the input ends or the user leaves, and give back the exit status.
 
     Raises:
@@ -61,8 +77,8 @@ def run_chat(session: str, terminal: Terminal, foreground: Foreground) -> int:
         _greet(link)
         conversation = Conversation(
             link,
+            options,
             home=home,
-            session=session,
             environ=terminal.environ,
             note=note,
             output=pipe_of(terminal.out),
@@ -70,7 +86,7 @@ def run_chat(session: str, terminal: Terminal, foreground: Foreground) -> int:
         if _is_terminal(terminal.input) and terminal.out.isatty():
             from fermix.entrypoints.cli.chat.interactive import chat_at_terminal
 
-            return chat_at_terminal(conversation, terminal, home=home, session=session, note=note)
+            return chat_at_terminal(conversation, terminal, home=home, session=options.session, note=note)
         from fermix.entrypoints.cli.chat.piped import chat_over_pipe
 
         return chat_over_pipe(conversation, terminal, note=note)

@@ -10,9 +10,9 @@ from fermix.entrypoints.cli.chat.prompt import Cancelled, Prompt
 from fermix.entrypoints.cli.chat.view import ChatView
 from fermix.entrypoints.cli.command_failed import CommandFailed, report
 from fermix.entrypoints.cli.foreground import Note
+from fermix.entrypoints.cli.received_file import ShownEvent
 from fermix.entrypoints.cli.terminal import Terminal
 from fermix.entrypoints.exit_codes import ExitCode
-from fermix.infrastructure.local_socket.asking import AskEvent
 
 _USUAL_SIZE = os.terminal_size((80, 24))
 _LEAST_COLUMNS = 10
@@ -88,7 +88,7 @@ class _Chat:
         """
         with Interruptions() as interruptions:
 
-            def show(event: AskEvent) -> None:
+            def show(event: ShownEvent) -> None:
                 with interruptions.held():
                     self._view.show(event)
 

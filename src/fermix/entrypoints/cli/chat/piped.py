@@ -1,6 +1,7 @@
 """A chat without a terminal: each line that is read is a message, each answer goes to stdout whole."""
 
 from fermix.entrypoints.cli.answer_writer import AnswerWriter
+from fermix.entrypoints.cli.ask_run import files_lost
 from fermix.entrypoints.cli.chat.conversation import Conversation
 from fermix.entrypoints.cli.chat.lines import LineReader, LineTooLong
 from fermix.entrypoints.cli.command_failed import CommandFailed, report
@@ -71,3 +72,5 @@ def _answer(conversation: Conversation, text: str, terminal: Terminal) -> None:
         writer.end_line()
     writer.finish(ended.text)
     conversation.after(ended)
+    if conversation.lost_files:
+        raise files_lost()

@@ -9,6 +9,7 @@ from rich.cells import set_cell_size
 from fermix.entrypoints.cli.chat.answer_stream import AnswerStream
 from fermix.entrypoints.cli.chat.markdown import BlockDrawing
 from fermix.entrypoints.cli.chat.screen import Screen
+from fermix.entrypoints.cli.received_file import ReceivedFile, ShownEvent
 from fermix.entrypoints.cli.terminal_text import visible
 from fermix.infrastructure.local_socket.asking import (
     Accepted,
@@ -19,6 +20,7 @@ from fermix.infrastructure.local_socket.asking import (
     PromptShown,
     StepStarted,
     TextDelta,
+    ThoughtTold,
     ToolFinished,
     ToolStarted,
     TurnStarted,
@@ -38,8 +40,16 @@ class ChatView:
         self._tools = ToolLine()
         self._begin_anew()
 
-    def show(self, event: AskEvent) -> None:
+    def show(self, event: ShownEvent) -> None:
         """Show what belongs on the screen; the end is shown by `finish`."""
+        if isinstance(event, ReceivedFile):
+            self._leave_line()
+            self._answer.end()
+            self._screen.settle(f"{visible(event.told())}\n")
+        else:
+            self._show(event)
+
+    def _show(self, event: AskEvent) -> None:
         match event:
             case TextDelta(text):
                 self._leave_line()
@@ -68,7 +78,7 @@ class ChatView:
                 self._passing = True
             case Accepted(turn):
                 self._is_command = turn is None
-            case Part() | Ended():
+            case ThoughtTold() | Part() | Ended():
                 pass
             case _:
                 assert_never(event)

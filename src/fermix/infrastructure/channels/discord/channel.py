@@ -3,6 +3,8 @@
 import base64
 import logging
 from collections.abc import Callable, Coroutine
+from dataclasses import replace
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -30,6 +32,10 @@ from fermix.infrastructure.channels.discord.wire_in import Room
 from fermix.infrastructure.channels.discord.wire_out import LIMITS
 
 COMMANDS_SECONDS = 30.0
+
+NONCE_KEPT_FOR = timedelta(minutes=2)
+"""Discord checks an enforced nonce "in the past few minutes"; the least that can mean.
+Source: https://docs.discord.com/developers/resources/message#create-message."""
 
 _log = logging.getLogger("fermix.discord")
 
@@ -94,7 +100,7 @@ class DiscordChannel:
     @property
     def features(self) -> ChannelFeatures:
         """Text of 2000 characters. What was not taken is offered again, after a start by reading it back."""
-        return ChannelFeatures.within(LIMITS, offers_again=True)
+        return replace(ChannelFeatures.within(LIMITS, offers_again=True), nonce_kept_for=NONCE_KEPT_FOR)
 
     @property
     def typing(self) -> DiscordTyping:
@@ -122,7 +128,7 @@ class DiscordChannel:
         A refusal is told once: whoever connects again and again with a bad token is locked out by Discord.
         """
         if self._line.refusal is not None:
-            _log.warning("discord.waits_for_restart", extra={"cause": self._line.refusal})
+            _log.info("discord.waits_for_restart", extra={"cause": self._line.refusal})
             await anyio.sleep_forever()
         client = GatewayClient(rest=RestClient(self._requests), ears=self._inflow)
         self._client = client

@@ -1,6 +1,5 @@
 """How a call to Discord can fail, and what that means for whoever made it."""
 
-import math
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TypeAlias, assert_never
@@ -15,6 +14,7 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
     SendError,
 )
+from fermix.infrastructure.http_client.waits import named_wait
 
 CREDENTIAL_REFUSED = (
     "Discord refuses the bot token: reset it in the developer portal (Bot, Reset Token), "
@@ -43,7 +43,6 @@ https://discord.com/developers/docs/topics/opcodes-and-status-codes#gateway-gate
 
 DEFAULT_WAIT_SECONDS = 5.0
 CLOUDFLARE_WAIT_SECONDS = 60.0
-LONGEST_WAIT_SECONDS = 24 * 3600
 
 UNKNOWN_MESSAGE = 10008
 
@@ -132,11 +131,8 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refuse
 
 
 def _seconds(value: object, default: float) -> float:
-    try:
-        seconds = float(value) if isinstance(value, int | float | str) else default
-    except ValueError:
-        return default
-    return min(max(seconds, 0.0), LONGEST_WAIT_SECONDS) if math.isfinite(seconds) else default
+    named = named_wait(value)
+    return default if named is None else named
 
 
 def send_error(exc: CallError) -> SendError:

@@ -4,13 +4,8 @@ from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import Any
 
-from fermix.application.ports.channel import (
-    ChannelOutcomeUnknown,
-    ChannelRejected,
-    ChannelUnreachable,
-    MediaTooLarge,
-    SendError,
-)
+from fermix.application.ports.channel import ChannelRejected, MediaTooLarge, SendError
+from fermix.application.ports.fetching import asked_again, within
 from fermix.infrastructure.channels.discord.errors import CallError, NoAnswer, NotSent, Refused, send_error
 from fermix.infrastructure.channels.discord.rest import Requests, RestClient
 from fermix.infrastructure.channels.discord.wire_in import read_reference, stored_file
@@ -40,7 +35,7 @@ class DiscordMedia:
                 raise MediaTooLarge(limit=most)
             async with (
                 self._requests.file(file.address) as pieces,
-                aclosing(_within(pieces, most)) as counted,
+                aclosing(within(pieces, limit=most)) as counted,
             ):
                 yield counted
         except (NotSent, NoAnswer, Refused) as exc:
@@ -53,18 +48,8 @@ class DiscordMedia:
         return found
 
 
-async def _within(pieces: AsyncIterator[bytes], limit: int) -> AsyncGenerator[bytes]:
-    taken = 0
-    async for piece in pieces:
-        taken += len(piece)
-        if taken > limit:
-            raise MediaTooLarge(limit=limit)
-        yield piece
-
-
 def _fetch_error(exc: CallError) -> SendError:
     """What a failed call means for who wants the file: what nobody knows of a message can be asked again here."""
     if isinstance(exc, Refused) and exc.status in {403, 404, 410}:
         return ChannelRejected("Discord does not keep this file any more")
-    error = send_error(exc)
-    return ChannelUnreachable(str(error)) if isinstance(error, ChannelOutcomeUnknown) else error
+    return asked_again(send_error(exc))

@@ -23,7 +23,9 @@ from fermix.infrastructure.channels.discord.errors import (
 )
 from fermix.infrastructure.channels.discord.gateway import GatewayClient, GatewaySocket
 
-CONNECT_SECONDS = 30.0
+CONNECT_SECONDS = 10.0
+"""With the silence that gives a connection up, a gateway that is dead is told within a minute."""
+
 PAUSE_BEFORE_ANEW = timedelta(seconds=2)
 """Between a session that Discord ended and the next one; it asks for one to five seconds."""
 

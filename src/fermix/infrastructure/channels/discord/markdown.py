@@ -7,64 +7,46 @@ a code block with its columns under one another, and a heading of the fourth lev
 import re
 from collections.abc import Iterator, Sequence
 
-from markdown_it import MarkdownIt
-from markdown_it.tree import SyntaxTreeNode
+from fermix.infrastructure.text.document import Document, Heading, Inline, Table, in_brackets, plain
+from fermix.infrastructure.text.parsing import parse_commonmark, with_newlines
+from fermix.infrastructure.text.tables import drawn
 
-from fermix.domain.normalise import clean
-
-_PARSER = MarkdownIt("commonmark", {"html": False}).enable("table")
 _LOW_HEADING = re.compile(r" {0,3}#{4,6}[ \t]+(?P<words>.+?)[ \t#]*")
 _FENCE = "```"
 
 
 def render(markdown: str) -> str:
     """What is to be sent."""
-    text = clean(markdown).replace("\r\n", "\n").replace("\r", "\n")
+    text = with_newlines(markdown)
     if "|" not in text and "####" not in text:
         return text
-    lines = text.split("\n")
+    document = parse_commonmark(text)
     parts, done = list[str](), 0
-    for block, first, last in _changed(SyntaxTreeNode(_PARSER.parse(text)).children, lines):
-        if first >= done:
-            parts += [*lines[done:first], block]
-            done = last
-    return "\n".join([*parts, *lines[done:]])
+    for block, place in _changed(document):
+        parts += [*document.lines[done : place.start], block]
+        done = place.stop
+    return "\n".join([*parts, *document.lines[done:]])
 
 
-def _changed(nodes: Sequence[SyntaxTreeNode], lines: Sequence[str]) -> Iterator[tuple[str, int, int]]:
-    """What stands in place of lines, from the first one to behind the last."""
-    for node in nodes:
-        if node.map is None or node.map[1] > len(lines):
+def _changed(document: Document) -> Iterator[tuple[str, range]]:
+    """What stands in place of which lines, from above to below."""
+    for block in document.blocks:
+        if block.lines.stop > len(document.lines):
             continue
-        first, last = node.map
-        if node.type == "table":
-            yield _table(node), first, last
-        elif node.type == "heading" and last == first + 1:
-            found = _LOW_HEADING.fullmatch(lines[first])
+        if isinstance(block, Table):
+            yield _table(block), block.lines
+        elif isinstance(block, Heading) and len(block.lines) == 1:
+            found = _LOW_HEADING.fullmatch(document.lines[block.lines.start])
             if found is not None and "**" not in found["words"]:
-                yield f"**{found['words']}**", first, last
+                yield f"**{found['words']}**", block.lines
 
 
-def _table(node: SyntaxTreeNode) -> str:
-    rows = [
-        [_plain(cell).replace("\n", " ") for cell in row.children]
-        for part in node.children
-        for row in part.children
-    ]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    drawn = [" | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    drawn.insert(1, "-+-".join("-" * width for width in widths))
-    longest = max((len(run) for line in drawn for run in re.findall("`+", line)), default=0)
+def _table(table: Table) -> str:
+    lines = drawn(table, _words)
+    longest = max((len(run) for line in lines for run in re.findall("`+", line)), default=0)
     fence = "`" * max(len(_FENCE), longest + 1)
-    return "\n".join([fence, *drawn, fence])
+    return "\n".join([fence, *lines, fence])
 
 
-def _plain(node: SyntaxTreeNode) -> str:
-    """The words under a node without their looks; addresses of links stay readable."""
-    if node.type in {"softbreak", "hardbreak"}:
-        return "\n"
-    if not node.children:
-        return node.content
-    text = "".join(_plain(child) for child in node.children)
-    url = str(node.attrs.get("href", node.attrs.get("src", "")))
-    return f"{text} ({url})" if url and url != text else text
+def _words(inner: Sequence[Inline]) -> str:
+    return plain(inner, link=in_brackets, image=in_brackets)

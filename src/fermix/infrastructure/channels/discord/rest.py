@@ -7,7 +7,6 @@ again. Nothing of a request or an answer is written to a log.
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
-from functools import cache
 from typing import Any
 
 import httpx
@@ -28,7 +27,7 @@ from fermix.infrastructure.channels.discord.errors import (
 )
 from fermix.infrastructure.channels.discord.limits import Lane, RateLimits
 from fermix.infrastructure.channels.discord.multipart import Multipart
-from fermix.infrastructure.http_client.transport import PooledTransport
+from fermix.infrastructure.http_client.opening import NOT_LEFT, UnusableProxy, open_transport
 
 MAX_CALLS = 16
 """Calls under way at once: more only make each of them slower."""
@@ -44,14 +43,6 @@ DISCORD = "discord.com"
 FILE_HOSTS = frozenset({"cdn.discordapp.com", "media.discordapp.net"})
 """Where Discord keeps attachments; https://discord.com/developers/docs/reference#signed-attachment-cdn-urls."""
 
-_NOT_LEFT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.LocalProtocolError,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-)
 _log = logging.getLogger("fermix.discord")
 
 
@@ -157,28 +148,21 @@ class Requests:
     async def _ask(self, request: httpx.Request) -> httpx.Response:
         try:
             return await self._open().handle_async_request(request)
-        except _NOT_LEFT as exc:
+        except UnusableProxy as exc:
+            raise NotSent(str(exc)) from exc
+        except NOT_LEFT as exc:
             raise NotSent(type(exc).__name__) from exc
         except httpx.HTTPError as exc:
             raise NoAnswer(type(exc).__name__) from exc
 
     def _open(self) -> httpx.AsyncBaseTransport:
-        tls = cache(httpx.create_ssl_context)
-        if self._transport is None and self.proxy is None:
-            self._transport = PooledTransport(connections=MAX_CALLS, idle_seconds=IDLE_SECONDS, tls=tls)
         if self._transport is None:
-            limits = httpx.Limits(
-                max_connections=MAX_CALLS,
-                max_keepalive_connections=MAX_CALLS,
-                keepalive_expiry=IDLE_SECONDS,
+            self._transport = open_transport(
+                connections=MAX_CALLS,
+                idle_seconds=IDLE_SECONDS,
+                tls=httpx.create_ssl_context,
+                proxy=self.proxy,
             )
-            try:
-                self._transport = httpx.AsyncHTTPTransport(
-                    verify=tls(), limits=limits, proxy=self.proxy, trust_env=False
-                )
-            except (ImportError, ValueError, httpx.InvalidURL) as exc:
-                # The error's words are not passed on: the address of a proxy may hold a password.
-                raise NotSent("the proxy that the environment names cannot be used") from exc
         return self._transport
 
 

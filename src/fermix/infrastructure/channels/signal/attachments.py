@@ -14,6 +14,8 @@ import anyio
 import anyio.to_thread
 
 from fermix.application.ports.channel import ChannelRejected, ChannelUnreachable, MediaTooLarge
+from fermix.domain.caps import CAPS
+from fermix.domain.ids import ChannelName
 
 _NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.+-]{0,199}")
 _CHUNK_BYTES = 256 * 1024
@@ -40,9 +42,10 @@ class SignalAttachments:
     @asynccontextmanager
     async def fetch(self, reference: str, *, limit: int) -> AsyncGenerator[AsyncIterator[bytes]]:
         """The bytes of a received file."""
-        handle = await anyio.to_thread.run_sync(self._open, reference, limit)
+        most = min(limit, CAPS[ChannelName("signal")].media_in or 0)
+        handle = await anyio.to_thread.run_sync(self._open, reference, most)
         try:
-            async with aclosing(_bytes(handle, limit)) as pieces:
+            async with aclosing(_bytes(handle, most)) as pieces:
                 yield pieces
         finally:
             os.close(handle)

@@ -13,8 +13,8 @@ from fermix.infrastructure.channels.signal.mailbox import Mailbox
 from fermix.infrastructure.channels.signal.process import Child, Launch, running
 from fermix.infrastructure.channels.signal.rpc import RpcLine
 
-START_SECONDS = 60.0
-"""A virtual machine of Java's takes its time on a small computer."""
+START_SECONDS = 45.0
+"""A virtual machine of Java's takes its time on a small computer; who waits for it is told within a minute."""
 
 COMMAND = ("jsonRpc", "--receive-mode", "manual")
 """It receives only while we ask it to, so that what comes while nobody commits stays on Signal's servers."""

@@ -3,6 +3,7 @@
 import logging
 import re
 from contextlib import nullcontext
+from datetime import timedelta
 from types import TracebackType
 from typing import Self, assert_never
 
@@ -20,6 +21,7 @@ from fermix.application.ports.channel import (
     OutgoingPart,
 )
 from fermix.application.ports.clock import Clock
+from fermix.application.ports.remarks import Remark
 from fermix.domain.commands import CommandSpec
 from fermix.domain.delivery import MediaPart, ReactionPart, TextPart
 from fermix.domain.ids import AccountId, ChatId
@@ -43,6 +45,9 @@ from fermix.infrastructure.channels.slack.wire_in import Us
 from fermix.infrastructure.channels.slack.wire_out import CAPS_HERE, MAX_TEXT, message
 
 _log = logging.getLogger("fermix.slack")
+
+TOKEN_CHECKED_EVERY = timedelta(seconds=50)
+"""Slack tells a webhook nothing of a token that was revoked; `auth.test` may be asked far more often."""
 
 _NUMBERS = re.compile(r"xoxb-(\d+)-(\d+)-")
 
@@ -120,10 +125,16 @@ class SlackChannel:
         """Files are fetched by their id, as long as Slack keeps them."""
         return self._media
 
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What the endpoint turned away lately."""
+        return self._webhook.remarks
+
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:  # noqa: ARG002  # Slack calls again
         """Take what Slack brings until cancelled; see the `Channel` port.
 
-        Ends as rejected when a send finds out that the token is refused: answers that cannot leave would pile up.
+        Ends as rejected when a send, or a look every minute, finds out that the token is refused: answers that
+        cannot leave would pile up.
         Once it is known who we are, what comes in is taken from the start on, since Slack calls for minutes only.
         """
         with nullcontext() if self._us is None else self._webhook.filling(inbox, self._us):
@@ -136,12 +147,30 @@ class SlackChannel:
             await inbox.accept([])
             _log.info("slack.listens", extra={"user": us.user, "account": self._account})
 
-        with self._webhook.filling(inbox, us), anyio.CancelScope() as self._listening:
-            if self._socket is not None:
-                await self._socket.listen(self._webhook.take, listens)
-            await listens()
-            await anyio.sleep_forever()
-        raise ChannelRejected(CREDENTIAL_REFUSED)
+        failure: Exception = ChannelRejected(CREDENTIAL_REFUSED)
+        with self._webhook.filling(inbox, us):
+            async with anyio.create_task_group() as tasks:
+                self._listening = tasks.cancel_scope
+                tasks.start_soon(self._watch_token)
+                try:
+                    if self._socket is not None:
+                        await self._socket.listen(self._webhook.take, listens)
+                    await listens()
+                    await anyio.sleep_forever()
+                except Exception as exc:  # noqa: BLE001  # raised below, out of the group that would wrap it
+                    failure = exc
+                    tasks.cancel_scope.cancel()
+        raise failure
+
+    async def _watch_token(self) -> None:
+        """Find out that the token is refused although nothing is to be sent; other trouble is a send's to tell."""
+        while True:
+            await self._clock.sleep_until(self._clock.now() + TOKEN_CHECKED_EVERY)
+            try:
+                await self._api.ask("auth.test")
+            except (NotSent, NoAnswer, Refused) as exc:
+                if isinstance(exc, Refused) and exc.is_about_us and self._listening is not None:
+                    self._listening.cancel()
 
     async def send(self, part: OutgoingPart) -> Delivered:
         """Deliver one part; see the `Channel` port. A wait that Slack asked for is kept for its chat."""

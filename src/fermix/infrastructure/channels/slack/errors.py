@@ -3,7 +3,6 @@
 Source of the codes: https://docs.slack.dev/reference/methods/chat.postMessage.
 """
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import timedelta
@@ -17,6 +16,7 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
     SendError,
 )
+from fermix.infrastructure.http_client.waits import named_wait
 
 CREDENTIAL_REFUSED = (
     "Slack refuses the bot token: copy the Bot User OAuth Token (xoxb-…) of the app's OAuth & Permissions page "
@@ -25,7 +25,6 @@ CREDENTIAL_REFUSED = (
 """What its owner reads of a token that is wrong, revoked, or of an app that was removed."""
 
 DEFAULT_WAIT_SECONDS = 5
-LONGEST_WAIT_SECONDS = 24 * 3600
 
 _TOKEN = frozenset(
     {
@@ -66,17 +65,9 @@ _CODE = re.compile(r"[a-z][a-z0-9_]{0,60}")
 class NotSent(Exception):
     """The request did not leave: no connection."""
 
-    def __init__(self, cause: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
 
 class NoAnswer(Exception):
     """The request may have arrived; no whole answer came back."""
-
-    def __init__(self, cause: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
 
 
 class Refused(Exception):
@@ -114,15 +105,7 @@ def read_refusal(status: int, headers: Mapping[str, str], answer: object) -> Ref
     code = told if isinstance(told, str) and _CODE.fullmatch(told) else None
     if code is None and (status < 400 or told is not None):
         return NoAnswer(f"an answer that is not Slack's ({status})")
-    return Refused(status=status, code=code, retry_after=_seconds(headers))
-
-
-def _seconds(headers: Mapping[str, str]) -> float | None:
-    try:
-        named = float(headers.get("Retry-After", ""))
-    except ValueError:
-        return None
-    return min(max(named, 0.0), LONGEST_WAIT_SECONDS) if math.isfinite(named) else None
+    return Refused(status=status, code=code, retry_after=named_wait(headers.get("Retry-After")))
 
 
 def send_error(exc: CallError) -> SendError:
@@ -133,9 +116,9 @@ def send_error(exc: CallError) -> SendError:
     """
     match exc:
         case NotSent():
-            return ChannelUnreachable(exc.cause)
+            return ChannelUnreachable(str(exc))
         case NoAnswer():
-            return ChannelOutcomeUnknown(exc.cause)
+            return ChannelOutcomeUnknown(str(exc))
         case Refused():
             return _send_refusal(exc)
         case _:
@@ -159,7 +142,7 @@ def _send_refusal(exc: Refused) -> SendError:
 def listen_error(exc: CallError) -> ChannelRateLimited | ChannelRejected | ChannelUnreachable:
     """What it means for the channel that Slack does not tell who we are."""
     if not isinstance(exc, Refused):
-        return ChannelUnreachable(f"Slack cannot be reached: {exc.cause}")
+        return ChannelUnreachable(f"Slack cannot be reached: {exc}")
     if exc.is_about_us:
         return ChannelRejected(CREDENTIAL_REFUSED)
     if exc.asks_to_wait:

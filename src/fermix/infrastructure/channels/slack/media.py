@@ -1,7 +1,7 @@
 """Files: uploaded in three steps, and fetched in two by their id."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 
 from fermix.application.ports.blobs import BlobError, ReadsBlobs
 from fermix.application.ports.channel import (
@@ -11,6 +11,7 @@ from fermix.application.ports.channel import (
     MediaTooLarge,
     SendError,
 )
+from fermix.application.ports.fetching import asked_again, within
 from fermix.domain.delivery import MediaPart
 from fermix.domain.normalise import clean
 from fermix.domain.route import Target
@@ -111,7 +112,7 @@ class SlackMedia:
             async with self._api.download(_address(file, most)) as (headers, pieces):
                 if _is_a_page(headers, file):
                     raise ChannelRejected("a web page came in place of the file: the app may not read files")
-                yield _within(pieces, most)
+                yield _counted(pieces, most)
         except (NotSent, NoAnswer, Refused) as exc:
             raise _fetch_error(exc) from exc
 
@@ -136,21 +137,17 @@ def _is_a_page(headers: Mapping[str, str], file: Mapping[str, object]) -> bool:
     return length is None or length != str(file.get("size"))
 
 
-async def _within(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
-    taken = 0
+async def _counted(pieces: AsyncIterator[bytes], limit: int) -> AsyncIterator[bytes]:
     try:
-        async for piece in pieces:
-            taken += len(piece)
-            if taken > limit:
-                raise MediaTooLarge(limit=limit)
-            yield piece
+        async with aclosing(within(pieces, limit=limit)) as counted:
+            async for piece in counted:
+                yield piece
     except NoAnswer as exc:
-        raise ChannelUnreachable(f"the transfer broke off: {exc.cause}") from exc
+        raise ChannelUnreachable(f"the transfer broke off: {exc}") from exc
 
 
 def _fetch_error(exc: CallError) -> SendError:
     """What a failed fetch means: nothing is lost by trying again, unless the file is gone."""
     if isinstance(exc, Refused) and (exc.code in _GONE or exc.status in {403, 404, 410}):
         return ChannelRejected(f"the file cannot be had ({exc.code or exc.status})")
-    error = send_error(exc)
-    return ChannelUnreachable(str(error)) if isinstance(error, ChannelOutcomeUnknown) else error
+    return asked_again(send_error(exc))

@@ -11,6 +11,7 @@ import orjson
 from fermix.application.ports.channel import Inbox, Offered, Verdict
 from fermix.application.ports.clock import Clock
 from fermix.application.ports.ledger_errors import LedgerError
+from fermix.application.ports.remarks import Remark
 from fermix.application.ports.webhooks import WebhookAnswer, WebhookRequest
 from fermix.domain.normalise import RawMessage
 from fermix.infrastructure.channels.slack.bolt import SlackApp
@@ -42,6 +43,8 @@ class SlackWebhook:
         self._clock = clock
         self._command_names = command_names
         self._filled: tuple[Inbox, Us] | None = None
+        self._refused = 0
+        self._untimely = False
         self._app = SlackApp(take_event=self._take_event, take_command=self._take_command)
 
     @property
@@ -58,6 +61,22 @@ class SlackWebhook:
     def max_bytes(self) -> int:
         """Longest body."""
         return MAX_BYTES
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was turned away since Slack was last believed: perhaps a stranger's, perhaps Slack's own."""
+        if not self._refused:
+            return ()
+        which = "the last call" if self._refused == 1 else f"the last {self._refused} calls"
+        why, remedy = (
+            ("signed, but at another time than now", "set the clock of this machine")
+            if self._untimely
+            else (
+                "not signed with slack.signing_secret",
+                "if Slack made them, copy the Signing Secret again from Basic Information, then restart",
+            )
+        )
+        return (Remark(text=f"turned away, since {why}: {which} of {PATH}; {remedy}", is_trouble=True),)
 
     @contextmanager
     def filling(self, inbox: Inbox, us: Us) -> Generator[None]:
@@ -98,9 +117,15 @@ class SlackWebhook:
         signature = request.headers.get("x-slack-signature", "")
         signed = is_signed(request.body, timestamp=timestamp, signature=signature, secret=self._secret)
         fresh = is_fresh(timestamp, now=self._clock.now())
-        if not (signed and fresh):
-            _log.warning("slack.signature_refused", extra={"signed": signed, "fresh": fresh})
-        return signed and fresh
+        if signed and fresh:
+            self._refused = 0
+            return True
+        # What goes on is told once, until Slack is believed again.
+        level = logging.DEBUG if self._refused else logging.WARNING
+        _log.log(level, "slack.signature_refused", extra={"signed": signed, "fresh": fresh})
+        self._refused += 1
+        self._untimely = signed
+        return False
 
     def _unreadable(self) -> None:
         if self._filled is not None:

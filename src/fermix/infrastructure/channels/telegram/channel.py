@@ -19,6 +19,7 @@ from fermix.application.ports.channel import (
     OutgoingPart,
 )
 from fermix.application.ports.clock import Clock
+from fermix.application.ports.remarks import Remark
 from fermix.domain.commands import CommandSpec
 from fermix.domain.ids import AccountId
 from fermix.infrastructure.channels.telegram.api import BotApi
@@ -45,6 +46,12 @@ MENU_SECONDS = 5.0
 
 _log = logging.getLogger("fermix.telegram")
 
+
+PRIVACY_MODE = Remark(
+    text="its privacy mode is on, so in groups it sees only commands, replies to it and mentions; to let it see "
+    "all: @BotFather, /setprivacy, Disable, then take the bot out of the group and add it again"
+)
+"""What its owner reads of a bot that Telegram keeps most of a group's messages from."""
 
 _PATIENCE = Patience()
 
@@ -96,6 +103,7 @@ class TelegramChannel:
         self._media = TelegramMedia(api=api)
         self._outgoing = Outgoing(api=api, moves=self._moves, buttons=self._buttons)
         self._menu_is_set = False
+        self._us: OurBot | None = None
 
     async def __aenter__(self) -> Self:
         return self
@@ -135,6 +143,11 @@ class TelegramChannel:
         """Whatever people send can be fetched, up to 20 MB."""
         return self._media
 
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """Whether it sees what people write in groups, once Telegram has told."""
+        return () if self._us is None or self._us.hears_all else (PRIVACY_MODE,)
+
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:  # noqa: ARG002  # Telegram keeps the place
         """Listen until cancelled; see the `Channel` port."""
         lock = self._listening.lock
@@ -144,7 +157,7 @@ class TelegramChannel:
     async def _listen(self, inbox: Inbox) -> None:
         answers = TapAnswers(api=self._api, buttons=self._buttons)
         async with self._api.polling(), beside(answers.run):
-            us = await self._introduce()
+            us = self._us = await self._introduce()
             poller = Poller(
                 api=self._api,
                 us=us,

@@ -1,6 +1,5 @@
 """How a call can fail, and what that means for whoever made it."""
 
-import math
 import re
 from datetime import timedelta
 from typing import TypeAlias, assert_never
@@ -16,6 +15,7 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
     SendError,
 )
+from fermix.infrastructure.http_client.waits import named_wait
 
 CREDENTIAL_REFUSED = (
     "Telegram refuses the bot token: copy it again from @BotFather into telegram.bot_token, then restart"
@@ -35,7 +35,6 @@ _NO_PICTURE = ("PHOTO_INVALID_DIMENSIONS", "IMAGE_PROCESS_FAILED", "PHOTO_EXT_IN
 _NO_CHAT = ("chat not found", "peer_id_invalid", "group chat was deactivated", "group chat was deleted")
 
 DEFAULT_WAIT_SECONDS = 5
-LONGEST_WAIT_SECONDS = 24 * 3600
 
 
 class NotSent(TelegramError):
@@ -134,19 +133,13 @@ def read_refusal(status: int, body: bytes) -> Refused | NoAnswer:
     return Refused(
         code if isinstance(code, int) and not isinstance(code, bool) else status,
         _QUOTED.sub('"…"', str(answer.get("description", "")))[:300],
-        retry_after=_seconds(parameters.get("retry_after")),
+        retry_after=named_wait(parameters.get("retry_after")),
         migrate_to=_whole(parameters.get("migrate_to_chat_id")),
     )
 
 
 def _whole(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
-
-
-def _seconds(value: object) -> float | None:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        return None
-    return min(max(float(value), 0.0), LONGEST_WAIT_SECONDS)
 
 
 def send_error(exc: CallError) -> SendError:

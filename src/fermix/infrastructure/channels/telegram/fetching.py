@@ -3,13 +3,8 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 
-from fermix.application.ports.channel import (
-    ChannelOutcomeUnknown,
-    ChannelRejected,
-    ChannelUnreachable,
-    MediaTooLarge,
-    SendError,
-)
+from fermix.application.ports.channel import ChannelRejected, MediaTooLarge, SendError
+from fermix.application.ports.fetching import asked_again, within
 from fermix.infrastructure.channels.telegram.api import BotApi
 from fermix.infrastructure.channels.telegram.errors import CallError, NoAnswer, NotSent, Refused, send_error
 from fermix.infrastructure.channels.telegram.wire_out import CAPS_HERE
@@ -27,7 +22,7 @@ class TelegramMedia:
         most = min(limit, CAPS_HERE.media_in or 0)
         path = await self._path_of(reference, most)
         try:
-            async with self._api.file(path) as pieces, aclosing(_within(pieces, most)) as counted:
+            async with self._api.file(path) as pieces, aclosing(within(pieces, limit=most)) as counted:
                 yield counted
         except Refused as exc:
             if exc.status == 404:
@@ -50,18 +45,8 @@ class TelegramMedia:
         return path
 
 
-async def _within(pieces: AsyncIterator[bytes], limit: int) -> AsyncGenerator[bytes]:
-    taken = 0
-    async for piece in pieces:
-        taken += len(piece)
-        if taken > limit:
-            raise MediaTooLarge(limit=limit)
-        yield piece
-
-
 def _fetch_error(exc: CallError, limit: int) -> SendError:
     """What a failed call means for who wants the file: what nobody knows of a message can be asked again here."""
     if isinstance(exc, Refused) and exc.says_too_big:
         return MediaTooLarge(limit=limit)
-    error = send_error(exc)
-    return ChannelUnreachable(str(error)) if isinstance(error, ChannelOutcomeUnknown) else error
+    return asked_again(send_error(exc))

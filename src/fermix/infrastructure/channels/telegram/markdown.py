@@ -1,14 +1,10 @@
 """The agent's Markdown as Telegram shows it: pure, total, and nothing that was written gets lost."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from typing import assert_never
 from urllib.parse import urlsplit
 
-from markdown_it import MarkdownIt
-from markdown_it.rules_inline import StateInline, emphasis
-from markdown_it.tree import SyntaxTreeNode
-
-from fermix.domain.normalise import clean
 from fermix.infrastructure.channels.telegram.rich_text import (
     CODE,
     LINK,
@@ -18,179 +14,144 @@ from fermix.infrastructure.channels.telegram.rich_text import (
     RichText,
     Writer,
 )
+from fermix.infrastructure.text.document import (
+    Block,
+    Break,
+    Code,
+    CodeBlock,
+    Heading,
+    Image,
+    Inline,
+    Items,
+    Link,
+    Paragraph,
+    Quote,
+    Rule,
+    Style,
+    Styled,
+    Table,
+    Words,
+    in_brackets,
+    plain,
+)
+from fermix.infrastructure.text.parsing import parse, tidy
+from fermix.infrastructure.text.tables import drawn
 
-_STYLES = {"strong": "bold", "em": "italic", "s": "strikethrough"}
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_STYLES = {Style.STRONG: "bold", Style.EMPHASIS: "italic", Style.STRUCK: "strikethrough"}
 _LABEL = r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?"
 _HOST = re.compile(rf"{_LABEL}(?:\.{_LABEL})+", re.IGNORECASE)
 _LANGUAGE = re.compile(r"[\w+#.-]{1,32}")
 _LONG_QUOTE_LINES = 3
 _LONG_QUOTE_CHARACTERS = 400
-_TAB = 4
-
-
-def _no_emphasis_inside_words(state: StateInline, silent: bool) -> bool:
-    """As CommonMark, but one `*` inside a word (`2*3`, `a*b*c`) is a star."""
-    at, text = state.pos, state.src
-    if text[at] == "*" and 0 < at < state.posMax - 1 and text[at - 1].isalnum() and text[at + 1].isalnum():
-        if not silent:
-            state.pending += "*"
-        state.pos += 1
-        return True
-    return emphasis.tokenize(state, silent)
-
-
-def _parser() -> MarkdownIt:
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
-    # A definition would vanish, and an underlined line is a rule under a paragraph more often than a heading.
-    parser.disable(["reference", "lheading"])
-    parser.inline.ruler.at("emphasis", _no_emphasis_inside_words)
-    return parser
-
-
-_PARSER = _parser()
 
 
 def render(markdown: str) -> RichText:
     """What a chat is to show; the raw text where nothing at all would be left (a lone rule, an empty link)."""
-    source = _CONTROL.sub(" ", clean(markdown).replace("\r\n", "\n").replace("\r", "\n"))
-    writer = Writer()
-    _Renderer(writer, source.split("\n")).blocks(SyntaxTreeNode(_PARSER.parse(source)).children)
+    source = tidy(markdown)
+    document, writer = parse(source), Writer()
+    _Renderer(writer, document.lines).blocks(document.blocks)
     rich = writer.finish()
     return rich if rich.text else RichText(text=source.strip())
 
 
 class _Renderer:
-    """Walks the tree of one text. The parser limits how deep it is."""
+    """Writes the blocks of one text, whose source has these lines."""
 
     def __init__(self, writer: Writer, lines: Sequence[str]) -> None:
         self._writer = writer
         self._lines = lines
-        self._handlers: Mapping[str, Callable[[SyntaxTreeNode], None]] = {
-            "inline": lambda node: self._inline(node.children),
-            "heading": self._heading,
-            "bullet_list": self._list,
-            "ordered_list": self._list,
-            "blockquote": self._quote,
-            "fence": self._code_block,
-            "code_block": self._code_block,
-            "table": self._table,
-            "hr": lambda _node: None,
-        }
 
-    def blocks(self, nodes: Sequence[SyntaxTreeNode]) -> None:
+    def blocks(self, blocks: Sequence[Block]) -> None:
         """Blocks one under another, with an empty line between them where the source has one."""
-        for number, node in enumerate(nodes):
+        for number, block in enumerate(blocks):
             if number:
-                self._writer.break_lines(2 if self._stands_apart(node) else 1)
-            self._block(node)
+                self._writer.break_lines(2 if block.apart else 1)
+            self._block(block)
 
-    def _stands_apart(self, node: SyntaxTreeNode) -> bool:
-        above = node.map[0] - 1 if node.map else -1
-        return 0 <= above < len(self._lines) and not self._lines[above].strip(" \t>")
+    def _block(self, block: Block) -> None:
+        match block:
+            case Paragraph(inner=inner):
+                self._inline(inner)
+            case Heading(inner=inner):
+                with self._writer.span("bold"):
+                    self._inline(inner)
+            case Items():
+                self._items(block)
+            case Quote():
+                self._quote(block)
+            case CodeBlock():
+                self._code_block(block)
+            case Table():
+                self._pre("\n".join(drawn(block, _words)))
+            case Rule():
+                pass
+            case _:
+                assert_never(block)
 
-    def _block(self, node: SyntaxTreeNode) -> None:
-        handler = self._handlers.get(node.type)
-        if handler is not None:
-            handler(node)
-        elif node.children:
-            self.blocks(node.children)
-        else:
-            self._writer.write(node.content)
-
-    def _heading(self, node: SyntaxTreeNode) -> None:
-        with self._writer.span("bold"):
-            self.blocks(node.children)
-
-    def _list(self, node: SyntaxTreeNode) -> None:
-        start = int(node.attrs.get("start", 1))
-        for number, item in enumerate(node.children):
+    def _items(self, block: Items) -> None:
+        for number, item in enumerate(block.items):
             if number:
-                self._writer.break_lines(2 if self._stands_apart(item) else 1)
-            marker = "• " if node.type == "bullet_list" else f"{start + number}. "
+                self._writer.break_lines(2 if item.apart else 1)
             self._writer.new_line()
-            self._writer.write(marker)
-            with self._writer.indented(" " * len(marker)):
-                self.blocks(item.children)
+            self._writer.write(item.marker)
+            with self._writer.indented(" " * len(item.marker)):
+                self.blocks(item.blocks)
 
-    def _quote(self, node: SyntaxTreeNode) -> None:
-        first, last = node.map or (0, 0)
-        lines = self._lines[first:last]
+    def _quote(self, quote: Quote) -> None:
+        lines = self._lines[quote.lines.start : quote.lines.stop]
         long = len(lines) > _LONG_QUOTE_LINES or sum(map(len, lines)) > _LONG_QUOTE_CHARACTERS
         self._writer.new_line()
         if self._writer.inside(QUOTE, LONG_QUOTE):
-            self.blocks(node.children)
+            self.blocks(quote.blocks)
             return
         with self._writer.span(LONG_QUOTE if long else QUOTE):
-            self.blocks(node.children)
+            self.blocks(quote.blocks)
 
-    def _code_block(self, node: SyntaxTreeNode) -> None:
-        language = _LANGUAGE.match(node.info.strip()) if node.type == "fence" else None
-        if node.content.strip():
-            self._pre(node.content, None if language is None else language[0])
+    def _code_block(self, block: CodeBlock) -> None:
+        language = _LANGUAGE.match(block.info.strip())
+        if block.text:
+            self._pre(block.text, None if language is None else language[0])
         else:
-            self._writer.write(f"{node.markup}{node.info}")
+            self._writer.write(f"{block.fence}{block.info}")
 
     def _pre(self, text: str, language: str | None = None) -> None:
-        text = text.strip("\n").rstrip().expandtabs(_TAB)
         self._writer.new_line()
         with self._writer.alone(PRE, language=language):
             self._writer.write_exactly(text)
         self._writer.break_lines(1)
 
-    def _table(self, node: SyntaxTreeNode) -> None:
-        rows = [
-            [_plain(cell).replace("\n", " ") for cell in row.children]
-            for part in node.children
-            for row in part.children
-        ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            " | ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
-        ]
-        lines.insert(1, "-+-".join("-" * width for width in widths))
-        self._pre("\n".join(lines))
-
-    def _inline(self, nodes: Sequence[SyntaxTreeNode]) -> None:
+    def _inline(self, nodes: Sequence[Inline]) -> None:
         for node in nodes:
-            match node.type:
-                case "softbreak" | "hardbreak":
+            match node:
+                case Words(text=text):
+                    self._writer.write(text)
+                case Break():
                     self._writer.break_lines(1)
-                case "code_inline":
+                case Code(text=text):
                     with self._writer.alone(CODE):
-                        self._writer.write(node.content)
-                case "strong" | "em" | "s":
-                    with self._writer.span(_STYLES[node.type]):
-                        self._inline(node.children)
-                case "link":
-                    self._link(node, str(node.attrs.get("href", "")))
-                case "image":
-                    self._link(node, str(node.attrs.get("src", "")))
+                        self._writer.write(text)
+                case Styled(style=style, inner=inner):
+                    with self._writer.span(_STYLES[style]):
+                        self._inline(inner)
+                case Link() | Image():
+                    self._link(node)
                 case _:
-                    self._writer.write(node.content)
+                    assert_never(node)
 
-    def _link(self, node: SyntaxTreeNode, url: str) -> None:
-        label = _plain(node).strip()
-        if not label or label == url:
-            self._writer.write(url)
-        elif _is_linkable(url):
-            with self._writer.span(LINK, url=url):
-                self._inline(node.children)
+    def _link(self, link: Link | Image) -> None:
+        if _words(link.inner).strip() in {"", link.url}:
+            self._writer.write(link.url)
+        elif _is_linkable(link.url):
+            with self._writer.span(LINK, url=link.url):
+                self._inline(link.inner)
         else:
-            self._inline(node.children)
-            if url:
-                self._writer.write(f" ({url})")
+            self._inline(link.inner)
+            if link.url:
+                self._writer.write(f" ({link.url})")
 
 
-def _plain(node: SyntaxTreeNode) -> str:
-    """The words under a node without their looks; addresses of links stay readable."""
-    if node.type in {"softbreak", "hardbreak"}:
-        return "\n"
-    if not node.children:
-        return node.content
-    text = "".join(_plain(child) for child in node.children)
-    url = str(node.attrs.get("href", ""))
-    return f"{text} ({url})" if node.type == "link" and url and url != text else text
+def _words(inner: Sequence[Inline]) -> str:
+    return plain(inner, link=in_brackets)
 
 
 def _is_linkable(url: str) -> bool:

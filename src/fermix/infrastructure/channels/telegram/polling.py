@@ -33,6 +33,10 @@ class Patience:
     poll_seconds: int = 25
     margin_seconds: float = 10.0
 
+    def whole_answer(self, wait: int) -> float:
+        """Seconds until the end of an answer that keeps coming, to a poll that is held for `wait` seconds."""
+        return wait + 1.5 * self.margin_seconds
+
 
 FIRST_PAUSE = timedelta(seconds=0.25)
 LONGEST_PAUSE = timedelta(seconds=30)
@@ -163,7 +167,7 @@ class Poller:
     async def _poll(self, wait: int) -> Sequence[dict[str, Any]]:
         margin = self._patience.margin_seconds
         try:
-            with anyio.fail_after(wait + margin * 2):
+            with anyio.fail_after(self._patience.whole_answer(wait)):
                 return await self._api.updates(
                     offset=self._position.next_update, wait_seconds=wait, margin_seconds=margin
                 )

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from fermix.infrastructure.channels.telegram.errors import NoAnswer, NotSent, read_refusal
 from fermix.infrastructure.channels.telegram.multipart import Multipart, Upload
-from fermix.infrastructure.http_client.transport import PooledTransport
+from fermix.infrastructure.http_client.opening import NOT_LEFT, UnusableProxy, open_transport
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 30.0
@@ -125,36 +125,18 @@ class PooledRequest(BaseRequest):
     async def _ask(self, request: httpx.Request) -> httpx.Response:
         try:
             return await self._open().handle_async_request(request)
-        except (
-            httpx.ConnectError,
-            httpx.ConnectTimeout,
-            httpx.LocalProtocolError,
-            httpx.PoolTimeout,
-            httpx.ProxyError,
-            httpx.UnsupportedProtocol,
-        ) as exc:
+        except UnusableProxy as exc:
+            raise NotSent(str(exc)) from exc
+        except NOT_LEFT as exc:
             raise NotSent(type(exc).__name__) from exc
         except httpx.HTTPError as exc:
             raise NoAnswer(type(exc).__name__) from exc
 
     def _open(self) -> httpx.AsyncBaseTransport:
-        if self._transport is None and self._proxy is None:
-            self._transport = PooledTransport(
-                connections=self._connections, idle_seconds=IDLE_SECONDS, tls=self._tls
-            )
         if self._transport is None:
-            limits = httpx.Limits(
-                max_connections=self._connections,
-                max_keepalive_connections=self._connections,
-                keepalive_expiry=IDLE_SECONDS,
+            self._transport = open_transport(
+                connections=self._connections, idle_seconds=IDLE_SECONDS, tls=self._tls, proxy=self._proxy
             )
-            try:
-                self._transport = httpx.AsyncHTTPTransport(
-                    verify=self._tls(), limits=limits, proxy=self._proxy, trust_env=False
-                )
-            except (ImportError, ValueError, httpx.InvalidURL) as exc:
-                # The error's words are not passed on: the address of a proxy may hold a password.
-                raise NotSent("the proxy that the environment names cannot be used") from exc
         return self._transport
 
 

@@ -31,10 +31,15 @@ class OddUpdate(ValueError):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OurBot:
-    """Who we are there."""
+    """Who we are there.
+
+    Attributes:
+        hears_all: whether it sees every message of a group; else its privacy mode keeps back what is not for it.
+    """
 
     id: int
     name: str
+    hears_all: bool = True
 
     def is_named(self, name: str) -> bool:
         """Whether `name` (without `@`) is our user name."""
@@ -57,7 +62,11 @@ def read_us(raw: object) -> OurBot:
     """
     if not isinstance(raw, dict) or not isinstance(raw.get("id"), int):
         raise OddUpdate("getMe names nobody")
-    return OurBot(id=raw["id"], name=str(raw.get("username", "")))
+    return OurBot(
+        id=raw["id"],
+        name=str(raw.get("username", "")),
+        hears_all=raw.get("can_read_all_group_messages") is not False,
+    )
 
 
 def read_move(update: Update) -> Moved | None:
@@ -222,9 +231,8 @@ def _attachments(message: Message) -> Iterator[dict[str, object]]:
     elif message.audio:
         audio = message.audio
         yield _file("audio", audio.file_id, audio.mime_type, audio.file_size, audio.file_name)
-    elif message.document and not message.animation:
-        paper = message.document
-        kind = "audio" if (paper.mime_type or "").startswith("audio/") else "file"
+    elif paper := message.video or message.document:
+        kind = "audio" if (paper.mime_type or "").lower().startswith("audio/") else "file"
         yield _file(kind, paper.file_id, paper.mime_type, paper.file_size, paper.file_name)
     elif message.effective_attachment:
         yield _file("other", "nothing to fetch", None, None)

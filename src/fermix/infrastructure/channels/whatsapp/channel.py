@@ -1,6 +1,7 @@
 """The WhatsApp channel: what people write comes in through a webhook, answers leave through the Cloud API."""
 
 import logging
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, assert_never
 
@@ -18,9 +19,9 @@ from fermix.application.ports.channel import (
     OutgoingPart,
 )
 from fermix.application.ports.clock import Clock
-from fermix.domain.caps import CAPS
+from fermix.application.ports.remarks import Remark
 from fermix.domain.delivery import MediaPart, Part, ReactionPart, TextPart
-from fermix.domain.ids import AccountId, ChannelName, PlatformMessageId
+from fermix.domain.ids import AccountId, PlatformMessageId
 from fermix.domain.route import Target
 from fermix.infrastructure.channels.whatsapp.errors import (
     CREDENTIAL_REFUSED,
@@ -37,6 +38,9 @@ from fermix.infrastructure.channels.whatsapp.media import WhatsAppMedia, upload
 from fermix.infrastructure.channels.whatsapp.typing import WhatsAppTyping
 from fermix.infrastructure.channels.whatsapp.webhook import Proofs, WhatsAppWebhook
 from fermix.infrastructure.channels.whatsapp.wire_out import (
+    CAPS_HERE,
+    MAX_CAPTION,
+    MAX_TEXT,
     file_message,
     formatted,
     reaction_message,
@@ -47,9 +51,8 @@ from fermix.infrastructure.channels.whatsapp.wire_out import (
 
 _log = logging.getLogger("fermix.whatsapp")
 
-_CAPS = CAPS[ChannelName("whatsapp")]
-_MAX_TEXT = 4096
-_MAX_CAPTION = 1024
+TOKEN_CHECKED_EVERY = timedelta(seconds=50)
+"""Meta tells nobody that a token has run out; this is less than half of the calls that an app may make an hour."""
 
 
 class WhatsAppChannel:
@@ -83,7 +86,7 @@ class WhatsAppChannel:
     @property
     def features(self) -> ChannelFeatures:
         """Text of 4096 characters, files and any single emoji."""
-        return ChannelFeatures.within(_CAPS, offers_again=True, webhook=True)
+        return ChannelFeatures.within(CAPS_HERE, offers_again=True, webhook=True)
 
     @property
     def webhook(self) -> WhatsAppWebhook:
@@ -100,11 +103,16 @@ class WhatsAppChannel:
         """Files are fetched by their id, which Meta keeps for 30 days."""
         return self._media
 
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What the endpoint turned away lately."""
+        return self._webhook.remarks
+
     async def run(self, inbox: Inbox, *, cursor: str | None) -> None:  # noqa: ARG002  # Meta keeps what was not taken
         """Take what Meta brings until cancelled; see the `Channel` port.
 
-        Ends as rejected when a send finds out that the token is refused: Meta keeps messages for days, while
-        answers that cannot leave would pile up here.
+        Ends as rejected when a send, or a look every minute, finds out that the token is refused: Meta keeps
+        messages for days, while answers that cannot leave would pile up here.
         """
         self._refused = anyio.Event()
         with self._webhook.filling(inbox):
@@ -114,8 +122,21 @@ class WhatsAppChannel:
                 raise listen_error(exc) from exc
             await inbox.accept([])
             _log.info("whatsapp.listens", extra={"number": str(us.get("display_phone_number"))[:40]})
-            await self._refused.wait()
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch_token)
+                await self._refused.wait()
+                tasks.cancel_scope.cancel()
             raise ChannelRejected(CREDENTIAL_REFUSED)
+
+    async def _watch_token(self) -> None:
+        """Find out that the token is refused although nothing is to be sent; other trouble is a send's to tell."""
+        while True:
+            await self._clock.sleep_until(self._clock.now() + TOKEN_CHECKED_EVERY)
+            try:
+                await self._graph.about_us()
+            except (NotSent, NoAnswer, Refused) as exc:
+                if isinstance(exc, Refused) and exc.is_about_us:
+                    self._refused.set()
 
     async def send(self, part: OutgoingPart) -> Delivered:
         """Deliver one part; see the `Channel` port.
@@ -124,8 +145,8 @@ class WhatsAppChannel:
         followed: a number that is not known as it is spelt is tried in its other spelling.
         """
         must_carry(self.features, part.body)
-        if isinstance(part.body, TextPart) and len(part.body.text) > _MAX_TEXT:
-            raise ChannelRejected(f"the text has {len(part.body.text)} characters; {_MAX_TEXT} are allowed")
+        if isinstance(part.body, TextPart) and len(part.body.text) > MAX_TEXT:
+            raise ChannelRejected(f"the text has {len(part.body.text)} characters; {MAX_TEXT} are allowed")
         wait = self._holds.wait_of(part.target.chat, now=self._clock.monotonic())
         if wait is not None:
             raise ChannelRateLimited("Meta asked to wait", retry_after=wait)
@@ -139,13 +160,13 @@ class WhatsAppChannel:
     async def _prepared(self, target: Target, body: Part) -> dict[str, Any]:
         match body:
             case TextPart(text=text):
-                return text_message(target, formatted(text, limit=_MAX_TEXT))
+                return text_message(target, formatted(text, limit=MAX_TEXT))
             case ReactionPart():
                 return reaction_message(target, body)
             case MediaPart(caption=caption):
                 how = sent_as(body)
                 media = await upload(self._graph, self._blobs, body, how)
-                caption = formatted(caption, limit=_MAX_CAPTION) if caption.strip() else ""
+                caption = formatted(caption, limit=MAX_CAPTION) if caption.strip() else ""
                 return file_message(target, body, how, media=media, caption=caption)
             case _:
                 assert_never(body)

@@ -3,7 +3,6 @@
 Source of the codes: https://developers.facebook.com/documentation/business-messaging/whatsapp/support/error-codes.
 """
 
-import math
 from collections.abc import Mapping
 from datetime import timedelta
 from typing import TypeAlias, assert_never
@@ -18,6 +17,7 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
     SendError,
 )
+from fermix.infrastructure.http_client.waits import named_wait
 
 CREDENTIAL_REFUSED = (
     "Meta refuses the access token: make a permanent one of a system user with the permission "
@@ -31,7 +31,6 @@ WINDOW_CLOSED = (
 )
 """What the operator reads of 131047."""
 
-LONGEST_WAIT_SECONDS = 24 * 3600
 _RESPELL = 131030
 _CANNOT_BE_REACHED = 131026
 
@@ -81,17 +80,9 @@ _REFUSED: Mapping[int, str] = {
 class NotSent(Exception):
     """The request did not leave: no connection."""
 
-    def __init__(self, cause: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
-
 
 class NoAnswer(Exception):
     """The request may have arrived; no whole answer came back."""
-
-    def __init__(self, cause: str) -> None:
-        super().__init__(cause)
-        self.cause = cause
 
 
 class Refused(Exception):
@@ -133,15 +124,11 @@ def read_refusal(status: int, headers: Mapping[str, str], body: bytes) -> Refuse
     code = error.get("code") if isinstance(error, dict) else None
     if type(code) is not int and status < 400:
         return NoAnswer(f"an answer that is not Meta's ({status})")
-    return Refused(status=status, code=code if type(code) is int else None, retry_after=_seconds(headers))
-
-
-def _seconds(headers: Mapping[str, str]) -> float | None:
-    try:
-        named = float(headers.get("retry-after", ""))
-    except ValueError:
-        return None
-    return min(max(named, 0.0), LONGEST_WAIT_SECONDS) if math.isfinite(named) else None
+    return Refused(
+        status=status,
+        code=code if type(code) is int else None,
+        retry_after=named_wait(headers.get("retry-after")),
+    )
 
 
 def send_error(exc: CallError) -> SendError:
@@ -152,9 +139,9 @@ def send_error(exc: CallError) -> SendError:
     """
     match exc:
         case NotSent():
-            return ChannelUnreachable(exc.cause)
+            return ChannelUnreachable(str(exc))
         case NoAnswer():
-            return ChannelOutcomeUnknown(exc.cause)
+            return ChannelOutcomeUnknown(str(exc))
         case Refused():
             return _send_refusal(exc)
         case _:
@@ -179,7 +166,7 @@ def _send_refusal(exc: Refused) -> SendError:
 def listen_error(exc: CallError) -> ChannelRateLimited | ChannelRejected | ChannelUnreachable:
     """What it means for the channel that Meta does not tell about our number."""
     if not isinstance(exc, Refused):
-        return ChannelUnreachable(f"WhatsApp cannot be reached: {exc.cause}")
+        return ChannelUnreachable(f"WhatsApp cannot be reached: {exc}")
     if exc.is_about_us:
         return ChannelRejected(CREDENTIAL_REFUSED)
     if exc.code in _WAITS or exc.status == 429:

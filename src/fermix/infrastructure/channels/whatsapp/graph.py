@@ -1,17 +1,15 @@
 """The Graph API for one phone number, straight over a connection pool: no log ever sees an address or a token."""
 
-import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import httpx
 import orjson
 
 from fermix.infrastructure.channels.whatsapp.errors import NoAnswer, NotSent, Refused, read_refusal
-from fermix.infrastructure.http_client.transport import PooledTransport
+from fermix.infrastructure.http_client.opening import NOT_LEFT, UnusableProxy, open_transport
 
 MAX_CALLS = 16
 """Requests under way at once; more only make each of them slower."""
@@ -24,15 +22,6 @@ IDLE_SECONDS = 30.0
 """How long an unused connection is kept: one that the server closes as it is used makes an outcome unknown."""
 
 MAX_ANSWER_BYTES = 1024 * 1024
-
-_NOT_LEFT = (
-    httpx.ConnectError,
-    httpx.ConnectTimeout,
-    httpx.LocalProtocolError,
-    httpx.PoolTimeout,
-    httpx.ProxyError,
-    httpx.UnsupportedProtocol,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +148,9 @@ class Graph:
                 extensions={"timeout": timeout.as_dict()},
             )
             response = await self._open().handle_async_request(request)
-        except (*_NOT_LEFT, httpx.InvalidURL) as exc:
+        except UnusableProxy as exc:
+            raise NotSent(str(exc)) from exc
+        except NOT_LEFT as exc:
             raise NotSent(type(exc).__name__) from exc
         except httpx.HTTPError as exc:
             raise NoAnswer(type(exc).__name__) from exc
@@ -170,24 +161,13 @@ class Graph:
 
     def _open(self) -> httpx.AsyncBaseTransport:
         if self._transport is None:
-            tls = cache(httpx.create_ssl_context)
-            self._transport = _through(self._proxy, tls) if self._proxy else _straight(tls)
+            self._transport = open_transport(
+                connections=MAX_CALLS,
+                idle_seconds=IDLE_SECONDS,
+                tls=httpx.create_ssl_context,
+                proxy=self._proxy,
+            )
         return self._transport
-
-
-def _straight(tls: Callable[[], ssl.SSLContext]) -> httpx.AsyncBaseTransport:
-    return PooledTransport(connections=MAX_CALLS, idle_seconds=IDLE_SECONDS, tls=tls)
-
-
-def _through(proxy: str, tls: Callable[[], ssl.SSLContext]) -> httpx.AsyncBaseTransport:
-    limits = httpx.Limits(
-        max_connections=MAX_CALLS, max_keepalive_connections=MAX_CALLS, keepalive_expiry=IDLE_SECONDS
-    )
-    try:
-        return httpx.AsyncHTTPTransport(verify=tls(), limits=limits, proxy=proxy, trust_env=False)
-    except (ImportError, ValueError, httpx.InvalidURL) as exc:
-        # The error's words are not passed on: the address of a proxy may hold a password.
-        raise NotSent("the proxy that the environment names cannot be used") from exc
 
 
 async def _whole(response: httpx.Response) -> bytes:

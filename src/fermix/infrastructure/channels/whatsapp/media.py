@@ -13,6 +13,7 @@ from fermix.application.ports.channel import (
     ChannelUnreachable,
     MediaTooLarge,
 )
+from fermix.application.ports.fetching import within
 from fermix.domain.blob import BlobRef
 from fermix.domain.delivery import MediaPart
 from fermix.infrastructure.channels.whatsapp.content import MEDIA_ID
@@ -25,7 +26,7 @@ from fermix.infrastructure.channels.whatsapp.errors import (
     send_error,
 )
 from fermix.infrastructure.channels.whatsapp.graph import Graph
-from fermix.infrastructure.channels.whatsapp.wire_out import SentAs
+from fermix.infrastructure.channels.whatsapp.wire_out import CAPS_HERE, SentAs
 
 OUR_HOSTS = (".fbsbx.com", ".fbcdn.net", ".facebook.com", ".whatsapp.net")
 """Where Meta keeps files; our token is shown to nobody else."""
@@ -50,7 +51,7 @@ async def upload(graph: Graph, blobs: ReadsBlobs, part: MediaPart, how: SentAs) 
         )
     except NoAnswer as exc:
         # A file that nobody shows harms nobody, so it may be uploaded again.
-        raise ChannelUnreachable(f"the upload broke off: {exc.cause}") from exc
+        raise ChannelUnreachable(f"the upload broke off: {exc}") from exc
     except (NotSent, Refused) as exc:
         error = send_error(exc)
         known = isinstance(error, ChannelRateLimited | ChannelRejected | ChannelUnreachable)
@@ -109,12 +110,13 @@ class WhatsAppMedia:
     @asynccontextmanager
     async def fetch(self, reference: str, *, limit: int) -> AsyncGenerator[AsyncIterator[bytes]]:
         """The bytes of a file; see the `MediaSource` port."""
+        most = min(limit, CAPS_HERE.media_in or 0)
         async with AsyncExitStack() as stack:
             try:
-                pieces = await self._found(stack, reference, limit)
+                pieces = await self._found(stack, reference, most)
             except (NotSent, NoAnswer, Refused) as exc:
                 raise _fetch_error(exc) from exc
-            yield await stack.enter_async_context(aclosing(_capped(pieces, limit)))
+            yield await stack.enter_async_context(aclosing(_capped(pieces, most)))
 
     async def _found(self, stack: AsyncExitStack, reference: str, limit: int) -> AsyncIterator[bytes]:
         if not MEDIA_ID.fullmatch(reference):
@@ -161,15 +163,12 @@ def _is_a_page(headers: Mapping[str, str]) -> bool:
 
 
 async def _capped(pieces: AsyncIterator[bytes], limit: int) -> AsyncGenerator[bytes]:
-    taken = 0
     try:
-        async for piece in pieces:
-            taken += len(piece)
-            if taken > limit:
-                raise MediaTooLarge(limit=limit)
-            yield piece
+        async with aclosing(within(pieces, limit=limit)) as counted:
+            async for piece in counted:
+                yield piece
     except NoAnswer as exc:
-        raise ChannelUnreachable(f"the transfer broke off: {exc.cause}") from exc
+        raise ChannelUnreachable(f"the transfer broke off: {exc}") from exc
 
 
 def _fetch_error(
@@ -177,7 +176,7 @@ def _fetch_error(
 ) -> ChannelRateLimited | ChannelUnreachable | ChannelRejected:
     """What a failed fetch means: nothing is lost by trying again, unless the file is gone."""
     if not isinstance(exc, Refused):
-        return ChannelUnreachable(f"WhatsApp cannot be reached: {exc.cause}")
+        return ChannelUnreachable(f"WhatsApp cannot be reached: {exc}")
     if exc.is_about_us:
         return ChannelUnreachable(CREDENTIAL_REFUSED)
     error = send_error(exc)

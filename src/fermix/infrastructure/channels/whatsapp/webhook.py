@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from fermix.application.ports.channel import Inbox, Offered, Verdict
 from fermix.application.ports.ledger_errors import LedgerError
+from fermix.application.ports.remarks import Remark
 from fermix.application.ports.webhooks import WebhookAnswer, WebhookRequest
 from fermix.infrastructure.channels.whatsapp.errors import in_words
 from fermix.infrastructure.channels.whatsapp.signature import answer_to_challenge, is_signed
@@ -21,6 +22,8 @@ from fermix.infrastructure.channels.whatsapp.wire_in import (
 PATH = "/webhook/whatsapp"
 MAX_BYTES = 4 * 1024 * 1024
 """More than any notification has: Meta names 3 MB as the largest."""
+
+WRONG_WORD = "the verify token that was entered at Meta is not whatsapp.verify_token"
 
 _log = logging.getLogger("fermix.whatsapp")
 
@@ -52,6 +55,8 @@ class WhatsAppWebhook:
         self._proofs = proofs
         self._phone_number_id = phone_number_id
         self._inbox: Inbox | None = None
+        self._unsigned = 0
+        self._wrong_words = 0
 
     @property
     def path(self) -> str:
@@ -68,6 +73,30 @@ class WhatsAppWebhook:
         """Longest body."""
         return MAX_BYTES
 
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """What was turned away since Meta was last believed: perhaps a stranger's, perhaps Meta's own."""
+        found = list[Remark]()
+        if self._unsigned:
+            found.append(
+                Remark(
+                    text="turned away, since not signed with whatsapp.app_secret: "
+                    f"{_last(self._unsigned)} of {PATH}; "
+                    "if Meta made them, copy the app secret again from App settings, Basic, then restart",
+                    is_trouble=True,
+                )
+            )
+        if self._wrong_words:
+            found.append(
+                Remark(
+                    text="turned away, since the verify token was another one: "
+                    f"{_last(self._wrong_words)} to set up the webhook; enter the word of whatsapp.verify_token "
+                    "under WhatsApp, Configuration, Webhook",
+                    is_trouble=True,
+                )
+            )
+        return tuple(found)
+
     @contextmanager
     def filling(self, inbox: Inbox) -> Generator[None]:
         """Hand what comes in to an inbox while the block lasts; at other times Meta is told to call again."""
@@ -81,17 +110,26 @@ class WhatsAppWebhook:
     async def answer(self, request: WebhookRequest) -> WebhookAnswer:
         """Check and take one call; see the `Webhook` port."""
         if request.method != "POST":
-            challenge = answer_to_challenge(request.query, verify_token=self._proofs.verify_token)
-            return (
-                _STRANGER if challenge is None else WebhookAnswer(body=challenge.encode("utf-8", "replace"))
-            )
+            return self._answer_challenge(request)
         signature = request.headers.get("x-hub-signature-256", "")
         if not is_signed(request.body, signature, secret=self._proofs.app_secret):
-            _log.warning("whatsapp.signature_refused", extra={"signed": bool(signature)})
+            _log.log(_level(self._unsigned), "whatsapp.signature_refused", extra={"signed": bool(signature)})
+            self._unsigned += 1
             return _STRANGER
+        self._unsigned = self._wrong_words = 0
         if self._inbox is None:
             return _NOT_NOW
         return await self._take(request.body, self._inbox)
+
+    def _answer_challenge(self, request: WebhookRequest) -> WebhookAnswer:
+        challenge = answer_to_challenge(request.query, verify_token=self._proofs.verify_token)
+        if challenge is not None:
+            self._wrong_words = 0
+            return WebhookAnswer(body=challenge.encode("utf-8", "replace"))
+        if "hub.verify_token" in request.query:
+            _log.log(_level(self._wrong_words), "whatsapp.challenge_refused", extra={"cause": WRONG_WORD})
+            self._wrong_words += 1
+        return _STRANGER
 
     async def _take(self, body: bytes, inbox: Inbox) -> WebhookAnswer:
         messages = list[Offered]()
@@ -120,3 +158,12 @@ class WhatsAppWebhook:
             _log.warning("whatsapp.not_stored", extra={"cause": type(exc).__name__})
             return _NOT_NOW
         return _NOT_NOW if _AGAIN.intersection(verdicts) else _TAKEN
+
+
+def _level(before: int) -> int:
+    """Of the log: what goes on is told once, until Meta is believed again."""
+    return logging.DEBUG if before else logging.WARNING
+
+
+def _last(count: int) -> str:
+    return "the last call" if count == 1 else f"the last {count} calls"

@@ -8,13 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from fermix.domain.caps import CAPS
 from fermix.domain.delivery import MediaKind, MediaPart, ReactionPart
+from fermix.domain.ids import ChannelName
 from fermix.domain.normalise import clean
 from fermix.domain.phone_numbers import other_spellings
 from fermix.domain.route import Target
 from fermix.infrastructure.channels.whatsapp.markdown import render
 from fermix.infrastructure.channels.whatsapp.recipient import is_group, is_phone, recipient
 
+CAPS_HERE = CAPS[ChannelName("whatsapp")]
+MAX_TEXT = CAPS_HERE.max_text or 0
+MAX_CAPTION = max(cap.max_caption or 0 for cap in CAPS_HERE.media_out.values())
 MAX_NAME = 200
 
 _TYPES: Mapping[MediaKind, tuple[str, frozenset[str]]] = {

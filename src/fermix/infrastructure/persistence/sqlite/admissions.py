@@ -24,12 +24,19 @@ from fermix.domain.ids import LaneId, MessageRow, TurnId
 from fermix.domain.lane import Placement, QueueLimits, place
 from fermix.domain.message import InboundMessage
 from fermix.domain.route import ChatMove, Target, origin_of
-from fermix.domain.turn import MessageKind, Outcome, TurnState
+from fermix.domain.turn import WAITING, MessageKind, Outcome, TurnState
 from fermix.infrastructure.persistence.sqlite import albums, codec, commands, edits
 from fermix.infrastructure.persistence.sqlite.gone import forget_gone
+from fermix.infrastructure.persistence.sqlite.media import add_media
 from fermix.infrastructure.persistence.sqlite.moves import current_target
 from fermix.infrastructure.persistence.sqlite.moving import move_chat
-from fermix.infrastructure.persistence.sqlite.rows import find_lane, lane_of
+from fermix.infrastructure.persistence.sqlite.rows import (
+    end_turn,
+    find_lane,
+    known_turn,
+    lane_of,
+    messages_of,
+)
 from fermix.infrastructure.persistence.sqlite.transaction import Transaction
 from fermix.infrastructure.persistence.sqlite.writer import Writer
 
@@ -147,12 +154,7 @@ def _admit_input(tx: Transaction, item: Input, limits: QueueLimits) -> Accepted 
     )
     tx.waiting.change(lane, 1)
     for media in item.media:
-        tx.run(
-            "INSERT INTO media(message, position, reference, state) VALUES(?,?,?,'waiting')",
-            row,
-            media.position,
-            media.reference,
-        )
+        add_media(tx, row, media)
     return Accepted(row=row, lane=lane, turn=turn)
 
 
@@ -170,7 +172,13 @@ def _open_turn(tx: Transaction, lane: LaneId, item: Input) -> TurnId:
     return TurnId(turn)
 
 
-def _admit_command(tx: Transaction, item: Command) -> Accepted:
+def _admit_command(tx: Transaction, item: Command) -> Accepted | Duplicate:
+    if item.instead_of is not None:
+        turn = known_turn(tx, item.instead_of)
+        if turn.state not in WAITING:
+            first = messages_of(tx, turn.turn)[0].row
+            return Duplicate(row=first, turn=turn.turn, state=turn.state, outcome=turn.outcome)
+        end_turn(tx, turn, Outcome.CANCELLED)
     lane = lane_of(tx, item.route)
     row = _insert(tx, item.message, kind=MessageKind.COMMAND, lane=lane, trust=item.trust, target=item.target)
     done = commands.perform(tx, item, row=row, lane=lane)

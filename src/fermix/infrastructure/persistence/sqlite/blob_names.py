@@ -20,6 +20,9 @@ class SqliteBlobNames:
 
 def _is_named(rows: Rows, digest: str) -> bool:
     found = rows.row(
-        "SELECT 1 FROM outbox WHERE blob=?1 UNION ALL SELECT 1 FROM media WHERE blob=?1 LIMIT 1", digest
+        "SELECT 1 FROM outbox WHERE blob=?1 UNION ALL SELECT 1 FROM media WHERE blob=?1 UNION ALL"
+        " SELECT 1 FROM entry_pictures p JOIN entries e ON e.entry=p.entry JOIN lanes l ON l.lane=e.lane"
+        " WHERE p.blob=?1 AND e.window=l.window LIMIT 1",
+        digest,
     )
     return found is not None

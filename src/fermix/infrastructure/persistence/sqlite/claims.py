@@ -4,9 +4,10 @@ from collections.abc import Collection
 
 import orjson
 
-from fermix.application.ports.turns import ClaimedMessage, ClaimedTurn, Claims, PreparedMedia
+from fermix.application.ports.turns import ClaimedMessage, ClaimedTurn, Claims
 from fermix.domain.ids import ChannelName, Generation, TurnId
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.media import media_of
 from fermix.infrastructure.persistence.sqlite.moving import finish_moves
 from fermix.infrastructure.persistence.sqlite.rows import (
     StoredMessage,
@@ -99,12 +100,5 @@ def _claimed(rows: Rows, stored: StoredMessage) -> ClaimedMessage:
         message=stored.message,
         target=stored.target,
         trust=stored.trust,
-        media=tuple(
-            PreparedMedia(position=position, blob=blob, transcript=transcript, error=error)
-            for position, blob, transcript, error in rows.rows(
-                "SELECT position, blob, transcript, error FROM media"
-                " WHERE message=? AND state<>'waiting' ORDER BY position",
-                stored.row,
-            )
-        ),
+        media=media_of(rows, stored.row) if stored.message.attachments else (),
     )

@@ -13,6 +13,7 @@ from fermix.application.ports.blobs import BlobNames
 from fermix.application.ports.clock import Clock, Ids
 from fermix.application.ports.conversations import Conversations, QueueView
 from fermix.application.ports.delegation import Delegation
+from fermix.application.ports.media_queue import MediaQueue
 from fermix.application.ports.outbox import Outbox
 from fermix.application.ports.ownership import Ownership
 from fermix.application.ports.turns import Turns
@@ -23,6 +24,7 @@ from fermix.infrastructure.persistence.sqlite.connection import open_both
 from fermix.infrastructure.persistence.sqlite.conversations import SqliteConversations, SqliteQueueView
 from fermix.infrastructure.persistence.sqlite.delegation import SqliteDelegation
 from fermix.infrastructure.persistence.sqlite.integrity import quick_check
+from fermix.infrastructure.persistence.sqlite.media import SqliteMediaQueue
 from fermix.infrastructure.persistence.sqlite.outbox import SqliteOutbox
 from fermix.infrastructure.persistence.sqlite.ownership import SqliteOwnership
 from fermix.infrastructure.persistence.sqlite.reader import Reader
@@ -37,6 +39,7 @@ class SqliteLedger:
     path: Path
     admissions: Admissions
     turns: Turns
+    media: MediaQueue
     delegation: Delegation
     outbox: Outbox
     ownership: Ownership
@@ -84,6 +87,7 @@ async def open_ledger(
             path=path,
             admissions=SqliteAdmissions(writer=writer, limits=limits),
             turns=SqliteTurns(writer=writer),
+            media=SqliteMediaQueue(writer=writer, reader=reader),
             delegation=SqliteDelegation(writer=writer, limits=limits),
             outbox=SqliteOutbox(writer=writer),
             ownership=SqliteOwnership(writer=writer),

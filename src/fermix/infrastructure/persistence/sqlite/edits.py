@@ -20,7 +20,8 @@ def amend(tx: Transaction, edited: InboundMessage, *, key: str) -> Amended | Non
     """Replace the text of a message still waiting, else leave a note in the history of its window.
 
     The same edit offered again (same stamp, same content) changes nothing; platforms stamp edits with whole
-    seconds, so of two different ones with the same stamp the later to arrive counts.
+    seconds, so of two different ones with the same stamp the later to arrive counts. A caption that is gone leaves
+    no note: an entry without words is none that a provider takes.
     """
     found = tx.row(
         "SELECT message, kind, turn, body, edited, digest FROM messages WHERE origin=? AND key=?",
@@ -46,7 +47,8 @@ def _apply(
     if owner is not None and owner.state not in WAITING:
         if owner.outcome in _NEVER_IN_HISTORY:
             return None
-        remember(tx, owner, (MarkerEntry(text=wording.EDITED_NOTE), UserEntry(text=edited.text)))
+        if edited.text.strip():
+            remember(tx, owner, (MarkerEntry(text=wording.EDITED_NOTE), UserEntry(text=edited.text)))
         return Amended(replaced=False)
     if body is None:
         return None

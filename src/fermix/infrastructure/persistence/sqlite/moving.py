@@ -46,7 +46,7 @@ def _leave_drafts(tx: Transaction, move: ChatMove) -> None:
 
 def finish_moves(tx: Transaction) -> None:
     """Join the conversations that had to wait for the end of a turn and need not any more."""
-    for old, new in tx.rows("SELECT old, new FROM moves WHERE waiting=1"):
+    for old, new in tx.rows("SELECT old, new FROM moves WHERE waiting=1 ORDER BY old"):
         _move_lanes(tx, old, new)
 
 

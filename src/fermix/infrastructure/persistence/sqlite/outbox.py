@@ -3,12 +3,13 @@
 from collections.abc import Collection
 from typing import assert_never
 
-from fermix.application.ports.outbox import DueParts, NotDelivered, PartEnd, SendingPart, Sent
+from fermix.application.ports.outbox import DueParts, LeftDraft, NotDelivered, PartEnd, SendingPart, Sent
 from fermix.domain.delivery import RetryAt
 from fermix.domain.ids import ChannelName, ChatId, PartId
 from fermix.domain.route import ChatMove
 from fermix.infrastructure.persistence.sqlite import codec, parts
 from fermix.infrastructure.persistence.sqlite.gone import note_gone
+from fermix.infrastructure.persistence.sqlite.left_drafts import take_left_drafts
 from fermix.infrastructure.persistence.sqlite.moving import move_chat
 from fermix.infrastructure.persistence.sqlite.transaction import Transaction
 from fermix.infrastructure.persistence.sqlite.writer import Writer
@@ -30,6 +31,11 @@ class SqliteOutbox:
         return await self._writer.do(
             lambda tx: parts.start_due(tx, channels=served, limit=limit), durable=False
         )
+
+    async def left_drafts(self, *, channels: Collection[ChannelName]) -> tuple[LeftDraft, ...]:
+        """See `Outbox.left_drafts`."""
+        served = frozenset(channels)
+        return await self._writer.do(lambda tx: take_left_drafts(tx, served), durable=False)
 
     async def done(self, part: PartId, end: PartEnd) -> SendingPart | None:
         """See `Outbox.done`."""

@@ -14,6 +14,7 @@ from fermix.domain.route import Route
 from fermix.domain.turn import Outcome
 from fermix.infrastructure.persistence.sqlite import albums, codec
 from fermix.infrastructure.persistence.sqlite.commands import notice_key
+from fermix.infrastructure.persistence.sqlite.left_drafts import is_taken_over
 from fermix.infrastructure.persistence.sqlite.parts import add_notice, add_waiting, start_due
 from fermix.infrastructure.persistence.sqlite.rows import (
     TurnRow,
@@ -100,6 +101,8 @@ def _end_and_tell(
     interrupt(tx, turn, marker=wording.INTERRUPTED_MARKER, outcome=outcome)
     draft = next(reversed(drafts_of(tx, turn.turn)), None)
     add_waiting(tx, TextPart(text=text, draft=draft), target=target, turn=turn.turn)
+    if draft is not None:
+        is_taken_over(tx, turn.turn, draft)
 
 
 def _trust(rows: Rows, turn: TurnRow) -> Trust:

@@ -3,6 +3,7 @@
 from fermix.domain import wording
 from fermix.domain.ids import TurnId
 from fermix.domain.turn import Outcome, TurnState
+from fermix.infrastructure.persistence.sqlite.media import prepare_again
 from fermix.infrastructure.persistence.sqlite.parts import withdraw
 from fermix.infrastructure.persistence.sqlite.rows import (
     TurnRow,
@@ -57,6 +58,7 @@ def retry(tx: Transaction, turn: TurnRow) -> TurnId | None:
         )
     )
     tx.run("UPDATE messages SET turn=? WHERE turn=?", anew, turn.turn)
+    prepare_again(tx, anew)
     tx.waiting.change(turn.lane, count_messages(tx, anew))
     return anew
 

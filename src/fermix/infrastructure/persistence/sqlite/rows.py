@@ -5,13 +5,15 @@ from functools import lru_cache
 
 from fermix.domain.authorization import Trust
 from fermix.domain.capability import Scope
-from fermix.domain.history import HistoryEntry, MarkerEntry, UserEntry
+from fermix.domain.history import HistoryEntry, MarkerEntry, pictures_of
 from fermix.domain.ids import ChannelName, Epoch, Generation, LaneId, MessageRow, PlatformMessageId, TurnId
+from fermix.domain.incoming_media import unanswered
 from fermix.domain.lane import album_order
 from fermix.domain.message import InboundMessage
 from fermix.domain.route import Route, Target
 from fermix.domain.turn import WAITING, Outcome, TurnState, may_settle
 from fermix.infrastructure.persistence.sqlite import codec
+from fermix.infrastructure.persistence.sqlite.media import media_of, prepare_no_more
 from fermix.infrastructure.persistence.sqlite.moves import current_route
 from fermix.infrastructure.persistence.sqlite.transaction import Row, Rows, Transaction
 
@@ -168,6 +170,7 @@ def end_turn(tx: Transaction, turn: TurnRow, outcome: Outcome, *, keep_bodies: b
         raise ValueError(f"a turn that is {turn.state} cannot end as {outcome}")
     if turn.state in WAITING:
         tx.waiting.change(turn.lane, -count_messages(tx, turn.turn))
+        prepare_no_more(tx, turn.turn)
     tx.run(
         "UPDATE turns SET state='settled', outcome=?, settled_at=?, collect_until=NULL WHERE turn=?",
         outcome,
@@ -191,7 +194,7 @@ def remember(tx: Transaction, turn: TurnRow, entries: tuple[HistoryEntry, ...]) 
         window = tx.value("SELECT window FROM lanes WHERE lane=?", turn.lane)
     for entry in entries:
         role, content = codec.encode_entry(entry)
-        tx.run(
+        row = tx.insert(
             "INSERT INTO entries(lane, window, turn, role, trust, content) VALUES(?,?,?,?,?,?)",
             turn.lane,
             window,
@@ -200,6 +203,8 @@ def remember(tx: Transaction, turn: TurnRow, entries: tuple[HistoryEntry, ...]) 
             turn.scope.trust,
             content,
         )
+        for picture in pictures_of((entry,)):
+            tx.run("INSERT INTO entry_pictures(blob, entry) VALUES(?,?)", picture.digest, row)
 
 
 def conclude(tx: Transaction, turn: TurnRow, entries: tuple[HistoryEntry, ...]) -> None:
@@ -227,6 +232,10 @@ def interrupt(tx: Transaction, turn: TurnRow, *, marker: str, outcome: Outcome =
 
 
 def _asked_and(tx: Transaction, turn: TurnRow, marker: str) -> tuple[HistoryEntry, ...]:
-    """What the turn's messages said, and a marker."""
-    texts = (stored.message.text for stored in messages_of(tx, turn.turn) if stored.message is not None)
-    return (*(UserEntry(text=text) for text in texts if text.strip()), MarkerEntry(text=marker))
+    """What the turn's messages brought, and a marker."""
+    asked = (
+        unanswered(stored.message.text, [media.result for media in media_of(tx, stored.row)])
+        for stored in messages_of(tx, turn.turn)
+        if stored.message is not None
+    )
+    return (*(entry for entry in asked if entry is not None), MarkerEntry(text=marker))

@@ -1,4 +1,4 @@
-"""The ledger's tables, version 3. Times are milliseconds since 1970 in UTC."""
+"""The ledger's tables, version 4. Times are milliseconds since 1970 in UTC."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -6,7 +6,7 @@ from types import MappingProxyType
 APPLICATION_ID = 0x46524D58
 """`FRMX`: tells a ledger from any other database."""
 
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 
 _MOVES = (
     """CREATE TABLE moves(
@@ -23,6 +23,26 @@ _MEDIA = (
     "CREATE INDEX media_blob ON media(blob) WHERE blob IS NOT NULL",
 )
 """Chats that are none of ours any more; and by the file that they hold: parts, attachments."""
+
+_PREPARED = (
+    "ALTER TABLE media ADD COLUMN size_bytes INTEGER",
+    "ALTER TABLE media ADD COLUMN mime_type TEXT",
+    "ALTER TABLE media ADD COLUMN width INTEGER",
+    "ALTER TABLE media ADD COLUMN height INTEGER",
+    "ALTER TABLE media ADD COLUMN language TEXT",
+    "ALTER TABLE media ADD COLUMN kind TEXT",
+    "ALTER TABLE media ADD COLUMN limit_bytes INTEGER",
+    "CREATE INDEX media_waiting ON media(message,position) WHERE state='waiting'",
+)
+"""What is known of an attachment that was prepared, or could not be; and a short way to those that wait."""
+
+_SHOWN = (
+    """CREATE TABLE entry_pictures(
+        blob TEXT NOT NULL, entry INTEGER NOT NULL REFERENCES entries ON DELETE CASCADE,
+        PRIMARY KEY(blob,entry)) STRICT, WITHOUT ROWID""",
+    "CREATE INDEX entry_pictures_entry ON entry_pictures(entry)",
+)
+"""By the file that holds it: pictures in the history."""
 
 STATEMENTS = (
     """CREATE TABLE runtime(
@@ -89,7 +109,9 @@ STATEMENTS = (
         created_at INTEGER NOT NULL, PRIMARY KEY(principal,request)) STRICT, WITHOUT ROWID""",
     *_MOVES,
     *_MEDIA,
+    *_PREPARED,
+    *_SHOWN,
 )
 
-UPGRADES: Mapping[int, tuple[str, ...]] = MappingProxyType({1: _MOVES, 2: _MEDIA})
+UPGRADES: Mapping[int, tuple[str, ...]] = MappingProxyType({1: _MOVES, 2: _MEDIA, 3: (*_PREPARED, *_SHOWN)})
 """By version: what makes the tables of the next one of them."""

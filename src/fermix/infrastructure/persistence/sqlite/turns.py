@@ -4,9 +4,10 @@ from collections.abc import Collection
 
 from fermix.application.ports.ledger_errors import StaleTurn
 from fermix.application.ports.outbox import SendingPart
-from fermix.application.ports.turns import Claims, EffectIntent, PreparedMedia, Settlement
+from fermix.application.ports.turns import Claims, EffectIntent, Settlement
 from fermix.domain import wording
-from fermix.domain.ids import ChannelName, Generation, MessageRow, TurnId
+from fermix.domain.ids import ChannelName, Generation, TurnId
+from fermix.domain.recovery import Repeat
 from fermix.domain.turn import WAITING, Outcome, TurnState
 from fermix.infrastructure.persistence.sqlite import codec
 from fermix.infrastructure.persistence.sqlite.claims import claim
@@ -33,10 +34,6 @@ class SqliteTurns:
         """See `Turns.claim`. Not synced: a lost claim is one more replay of a turn that had no effect."""
         served = frozenset(channels)
         return await self._writer.do(lambda tx: claim(tx, limit=limit, channels=served), durable=False)
-
-    async def prepared(self, row: MessageRow, media: PreparedMedia) -> None:
-        """See `Turns.prepared`. Not synced: lost, it is prepared again."""
-        await self._writer.do(lambda tx: _prepared(tx, row, media), durable=False)
 
     async def begin_effect(self, effect: EffectIntent) -> SendingPart | None:
         """See `Turns.begin_effect`.
@@ -81,30 +78,18 @@ def claimed_turn(tx: Transaction, turn: TurnId, generation: Generation) -> TurnR
     return row
 
 
-def _prepared(tx: Transaction, row: MessageRow, media: PreparedMedia) -> None:
-    tx.run(
-        "UPDATE media SET state=?, blob=?, transcript=?, error=?"
-        " WHERE message=? AND position=? AND state='waiting'",
-        "ready" if media.error is None else "failed",
-        media.blob,
-        None if media.transcript is None else codec.storable(media.transcript),
-        None if media.error is None else codec.storable(media.error),
-        row,
-        media.position,
-    )
-
-
 def _begin_effect(tx: Transaction, effect: EffectIntent) -> SendingPart | None:
     claimed_turn(tx, effect.turn, effect.generation)
-    tx.run(
-        "INSERT INTO effects(turn, generation, step, name, repeat, intent) VALUES(?,?,?,?,?,?)",
-        effect.turn,
-        effect.generation,
-        effect.step,
-        effect.name,
-        effect.repeat,
-        codec.storable(effect.intent),
-    )
+    if effect.repeat is not Repeat.HARMLESS:
+        tx.run(
+            "INSERT INTO effects(turn, generation, step, name, repeat, intent) VALUES(?,?,?,?,?,?)",
+            effect.turn,
+            effect.generation,
+            effect.step,
+            effect.name,
+            effect.repeat,
+            codec.storable(effect.intent),
+        )
     if effect.part is None:
         return None
     if effect.target is None:

@@ -9,7 +9,6 @@ import anyio.to_thread
 from fermix.domain.failure import Failure, FailureKind
 from fermix.infrastructure.providers.local.files import ModelFileError
 from fermix.infrastructure.providers.local.process import (
-    Launch,
     Listening,
     RefusalKind,
     Refused,
@@ -18,6 +17,7 @@ from fermix.infrastructure.providers.local.process import (
     start_server,
 )
 from fermix.infrastructure.providers.local.serving import PROVIDER, Endpoint, LocalServer, RuntimeLimits
+from fermix.infrastructure.system.child_python import Launch
 
 INSTALL_PACKAGE = "pip install 'fermix-agent[local]'"
 

@@ -1,47 +1,21 @@
 """The model's process seen from the gateway: start it, hear that it is ready, keep its last words, end it."""
 
 import json
-import os
-import sys
-from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from subprocess import PIPE
 from typing import TypeAlias
 
 import anyio
 from anyio.abc import Process
 from anyio.streams.buffered import BufferedByteReceiveStream
 
+from fermix.infrastructure.system.child_python import Launch
+
 _PROGRAM = "fermix.infrastructure.providers.local.server"
 _MAX_REPORT_BYTES = 65_536
 _TAIL_BYTES = 4_096
-# What a Python with shared libraries in an odd place needs to start at all, and nothing else of the gateway's.
-_INHERITED = (
-    "LD_LIBRARY_PATH",
-    "DYLD_LIBRARY_PATH",
-    "DYLD_FALLBACK_LIBRARY_PATH",
-    "LANG",
-    "LC_ALL",
-    "TMPDIR",
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Launch:
-    """How to start Python for the model's process.
-
-    Attributes:
-        python: the interpreter.
-        search_path: where it finds this package and xllamacpp; by default where we found them.
-        environment: its whole environment but for the search path. `child_environment` makes it.
-    """
-
-    python: str = sys.executable
-    search_path: tuple[str, ...] = field(default_factory=lambda: tuple(path for path in sys.path if path))
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,11 +73,6 @@ class Refused:
 
 
 Report: TypeAlias = Listening | Refused
-
-
-def child_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """The part of the gateway's environment that the model's process may have: no keys, no proxies, no home."""
-    return {name: environment[name] for name in _INHERITED if name in environment}
 
 
 class ServerProcess:
@@ -179,23 +148,10 @@ class ServerProcess:
 async def start_server(launch: Launch) -> ServerProcess:
     """Start the child; it waits for its order. The caller must `end` it.
 
-    A session of its own keeps the terminal's Ctrl-C, meant for the question, away from the model.
-
     Raises:
         OSError: no process could be started.
     """
-    environment = {**launch.environment, "PYTHONPATH": os.pathsep.join(launch.search_path)}
-    # Cancelled half-way a started child would have no owner; starting is short.
-    with anyio.CancelScope(shield=True):
-        process = await anyio.open_process(
-            [launch.python, "-P", "-m", _PROGRAM],
-            stdin=PIPE,
-            stdout=PIPE,
-            stderr=PIPE,
-            env=environment,
-            start_new_session=True,
-        )
-    return ServerProcess(process)
+    return ServerProcess(await launch.start(_PROGRAM, keep_errors=True))
 
 
 def _read_report(line: bytes) -> Report:

@@ -9,8 +9,8 @@ import anyio
 from fermix.application.ports.model import ModelError
 from fermix.domain.failure import Failure, FailureKind
 from fermix.infrastructure.providers.local.life import Holders, Life, Unusable
-from fermix.infrastructure.providers.local.process import Launch
 from fermix.infrastructure.providers.local.serving import PROVIDER, Endpoint, LocalServer, RuntimeLimits
+from fermix.infrastructure.system.child_python import Launch
 
 __all__ = [
     "Endpoint",

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from fermix.application.ports.model import ModelAnswer, ModelProfile, ModelRequest
 from fermix.infrastructure.providers.openai import chat_wire
 from fermix.infrastructure.providers.openai.endpoint import EndpointSource
 from fermix.infrastructure.providers.openai.exchange import Exchange
-from fermix.infrastructure.providers.openai.inquiry import Inquiry
+from fermix.infrastructure.providers.openai.inquiry import Inquiry, Listener, worked_out
 from fermix.infrastructure.providers.openai.refusal import Refusal
 
 
@@ -38,22 +39,31 @@ class ChatCompletionsModel:
         """What this route can do."""
         return self._profile
 
-    async def complete(self, request: ModelRequest, *, on_text: Callable[[str], None]) -> ModelAnswer:
-        """Ask once and stream.
+    async def complete(
+        self,
+        request: ModelRequest,
+        *,
+        on_text: Callable[[str], None],
+        on_thought: Callable[[str], None] | None = None,
+    ) -> ModelAnswer:
+        """Ask once and stream; servers of this wire tell thoughts without being asked for them.
 
         Raises:
             ModelError: no whole answer came.
         """
+        build = partial(
+            chat_wire.request_body,
+            request,
+            profile=self._profile,
+            reasoning_effort=self._reasoning_effort,
+            extra=self._extra_body,
+            usage=self._ask_for_usage,
+        )
         inquiry = Inquiry(
             path=chat_wire.PATH,
-            body=chat_wire.request_body(
-                request,
-                profile=self._profile,
-                reasoning_effort=self._reasoning_effort,
-                extra=self._extra_body,
-                usage=self._ask_for_usage,
-            ),
+            body=await worked_out(build, heavy=bool(request.pictures)),
             assemble=lambda: chat_wire.ChatAssembly(model=self._profile.model),
+            shows_pictures=bool(request.pictures),
         )
 
         def without_usage(refusal: Refusal) -> Inquiry | None:
@@ -65,7 +75,9 @@ class ChatCompletionsModel:
             self._ask_for_usage = False
             return replace(inquiry, body=body)
 
-        return await self._exchange.ask(inquiry, on_text=on_text, amend=without_usage)
+        return await self._exchange.ask(
+            inquiry, Listener(on_text=on_text, on_thought=on_thought), amend=without_usage
+        )
 
     async def warm(self) -> None:
         """Load the SDK ahead of the first request."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from fermix.application.ports.model import ModelAnswer, ModelProfile, ModelRequest, ToolDefinition, Usage
 from fermix.domain.failure import FailureKind
 from fermix.infrastructure.providers.openai.bounds import BOUNDS, Bounds
-from fermix.infrastructure.providers.openai.conversation import Answered, Said, steps
+from fermix.infrastructure.providers.openai.conversation import Answered, Said, Shown, steps
 from fermix.infrastructure.providers.openai.foreign import (
     JsonObject,
     as_count,
@@ -15,10 +15,11 @@ from fermix.infrastructure.providers.openai.foreign import (
     parsed,
     well_formed,
 )
-from fermix.infrastructure.providers.openai.reasoning import Reasoning, reasoning_fields
+from fermix.infrastructure.providers.openai.reasoning import Reasoning, reasoning_fields, reasoning_text
 from fermix.infrastructure.providers.openai.refusal import AnswerRefusedError, Refusal, broken
 from fermix.infrastructure.providers.openai.replies import refusal_from_stream
 from fermix.infrastructure.providers.openai.sse import Event
+from fermix.infrastructure.providers.openai.thoughts import Thoughts
 from fermix.infrastructure.providers.openai.tool_deltas import ToolDeltas
 
 PATH = "/chat/completions"
@@ -71,15 +72,23 @@ def _messages(request: ModelRequest, profile: ModelProfile) -> list[JsonObject]:
     out: list[JsonObject] = []
     if request.system.strip():
         out.append({"role": "system", "content": well_formed(request.system)})
-    for step in steps(request.entries, provider=profile.provider, tools=profile.tools):
+    known = steps(request.entries, provider=profile.provider, tools=profile.tools, pictures=request.pictures)
+    for step in known:
         if isinstance(step, Said):
             if out and out[-1]["role"] == "tool":
                 # Mistral refuses a user message right after a tool's, which a stopped turn leaves behind.
                 out.append({"role": "assistant", "content": NO_ANSWER})
-            out.append({"role": "user", "content": step.text})
+            content = step.text
+            out.append({"role": "user", "content": [*map(_part, step.parts)] if content is None else content})
         else:
             out.extend(_answered(step, profile))
     return out
+
+
+def _part(part: str | Shown) -> JsonObject:
+    if isinstance(part, str):
+        return {"type": "text", "text": part}
+    return {"type": "image_url", "image_url": {"url": part.data_url, "detail": "auto"}}
 
 
 def _answered(step: Answered, profile: ModelProfile) -> list[JsonObject]:
@@ -120,6 +129,8 @@ class ChatAssembly:
         self._calls = ToolDeltas(bounds)
         self._reasoning = Reasoning(bounds)
         self._usage = Usage()
+        self._thoughts = Thoughts()
+        self._thought = 0
 
     def take(self, event: Event) -> str:
         """Take the next event.
@@ -149,6 +160,10 @@ class ChatAssembly:
         choices = as_list(fields.get("choices"))
         return self._choice(as_object(choices[0])) if choices else ""
 
+    def thoughts(self) -> tuple[str, ...]:
+        """The thoughts that became whole since this was asked last."""
+        return self._thoughts.told()
+
     def answer(self) -> ModelAnswer:
         """The whole answer; to be asked for once `finished`.
 
@@ -167,12 +182,18 @@ class ChatAssembly:
             raise AnswerRefusedError(refusal_from_stream(choice))
         delta = as_object(choice.get("delta")) or as_object(choice.get("message"))
         self._reasoning.add(delta)
+        self._thoughts.add(self._thought, reasoning_text(delta))
         text = _visible(delta.get("content")) + as_text(delta.get("refusal"))
         self._size += len(text)
         if self._size > self._bounds.text_chars:
             raise broken("the answer is longer than allowed")
-        for fragment in as_list(delta.get("tool_calls")):
+        fragments = as_list(delta.get("tool_calls"))
+        for fragment in fragments:
             self._calls.add(fragment)
+        if text or fragments or choice.get("finish_reason"):
+            # This wire marks no end of a thought; it is whole when something else follows.
+            self._thoughts.end(self._thought)
+            self._thought += 1
         self._end(as_text(choice.get("finish_reason")))
         if text:
             self._pieces.append(text)

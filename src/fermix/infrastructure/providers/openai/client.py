@@ -5,6 +5,7 @@ import json
 import logging
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import TYPE_CHECKING, cast
 from urllib.request import getproxies
 
@@ -17,6 +18,7 @@ from fermix.infrastructure.http_client.transport import PooledTransport
 from fermix.infrastructure.providers.openai.bounds import BOUNDS
 from fermix.infrastructure.providers.openai.endpoint import Endpoint
 from fermix.infrastructure.providers.openai.foreign import JsonObject
+from fermix.infrastructure.providers.openai.inquiry import Inquiry, worked_out
 
 if TYPE_CHECKING:
     import httpx2
@@ -87,18 +89,19 @@ class ProviderClient:
         self._sdk_endpoint: Endpoint | None = None
 
     @asynccontextmanager
-    async def reply(self, endpoint: Endpoint, path: str, body: JsonObject) -> AsyncGenerator[httpx.Response]:
-        """Send `body` and yield the reply once its headers are there; leaving closes it.
+    async def reply(self, endpoint: Endpoint, inquiry: Inquiry) -> AsyncGenerator[httpx.Response]:
+        """Send a request and yield the reply once its headers are there; leaving closes it.
 
         Raises:
             openai.OpenAIError, httpx.HTTPError and others: see `errors.FAULTS`.
         """
         # The SDK's typed `create` would read events into its models and fail on servers that deviate.
+        content = await worked_out(partial(_encoded, inquiry.body), heavy=inquiry.shows_pictures)
         try:
             answer = await self._for(endpoint).post(
-                path,
+                inquiry.path,
                 cast_to=httpx.Response,
-                content=_encoded(body),
+                content=content,
                 stream=True,
                 stream_cls=AsyncStream[object],
                 options={"headers": _headers(endpoint)},

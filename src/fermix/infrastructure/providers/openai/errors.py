@@ -23,6 +23,8 @@ FAULTS = (
 )
 """Everything a request can raise besides cancellation and bugs; narrow, since the text callback runs inside."""
 
+_ADVICE = "\nFor more information check:"
+
 _STAGES: dict[type[Exception], str] = {
     httpx.ConnectTimeout: "no connection in time",
     httpx.WriteTimeout: "the request could not be sent in time",
@@ -99,5 +101,8 @@ def _causes(exc: BaseException | None) -> Iterator[BaseException]:
 
 
 def described(exc: BaseException) -> str:
-    """An exception and what led to it, for the operator; not redacted."""
-    return " <- ".join(f"{type(each).__name__}: {each}" for each in _causes(exc))
+    """An exception and what led to it, for the operator; not redacted.
+
+    httpx ends what it says of a status with the address of a page about HTTP, which tells nobody anything.
+    """
+    return " <- ".join(f"{type(each).__name__}: {str(each).partition(_ADVICE)[0]}" for each in _causes(exc))

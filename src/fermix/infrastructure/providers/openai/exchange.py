@@ -10,7 +10,7 @@ import anyio.to_thread
 from fermix.application.ports.model import ModelAnswer, ModelError, ModelProfile
 from fermix.domain.failure import Failure, FailureKind
 from fermix.infrastructure.providers.openai.endpoint import Endpoint, EndpointSource
-from fermix.infrastructure.providers.openai.inquiry import Inquiry
+from fermix.infrastructure.providers.openai.inquiry import Inquiry, Listener
 from fermix.infrastructure.providers.openai.redaction import redacted, safe_detail
 from fermix.infrastructure.providers.openai.refusal import Refusal
 
@@ -51,35 +51,38 @@ class Exchange:
     async def ask(
         self,
         inquiry: Inquiry,
+        listener: Listener,
         *,
-        on_text: Callable[[str], None],
         amend: Callable[[Refusal], Inquiry | None] = lambda _: None,
     ) -> ModelAnswer:
         """Send one request and read its stream.
 
         Args:
             inquiry: the request.
-            on_text: called with each piece of visible text.
+            listener: who is told what comes.
             amend: what to ask instead when the request as such was refused; asked once, if anything.
 
         Raises:
             ModelError: no whole answer came.
         """
         async with self._endpoint() as endpoint:
-            outcome = _unusable(endpoint) or await self._attempt(endpoint, inquiry, on_text)
+            outcome = _unusable(endpoint) or await self._attempt(endpoint, inquiry, listener)
             if isinstance(outcome, tuple) and (other := amend(outcome[0])) is not None:
-                outcome = await self._attempt(endpoint, other, on_text)
+                outcome = await self._attempt(endpoint, other, listener)
             if isinstance(outcome, ModelAnswer):
                 return outcome
-            raise self._error(*outcome, secrets=tuple(_secrets(endpoint)))
+            refusal, cause = outcome
+            if inquiry.shows_pictures:
+                refusal = refusal.of_pictures()
+            raise self._error(refusal, cause, secrets=tuple(_secrets(endpoint)))
 
     async def _attempt(
-        self, endpoint: Endpoint, inquiry: Inquiry, on_text: Callable[[str], None]
+        self, endpoint: Endpoint, inquiry: Inquiry, listener: Listener
     ) -> ModelAnswer | tuple[Refusal, str]:
         client = await self._loaded()
         from fermix.infrastructure.providers.openai import streaming  # noqa: PLC0415 - imports the SDK
 
-        return await streaming.stream_answer(client, endpoint, inquiry, on_text=on_text)
+        return await streaming.stream_answer(client, endpoint, inquiry, listener)
 
     async def _loaded(self) -> "ProviderClient":
         async with self._loading:

@@ -1,4 +1,4 @@
-"""Thoughts of Chat Completions models: kept, never shown, given back to the model that had them."""
+"""Thoughts of Chat Completions models: kept, and given back to the model that had them and to no other."""
 
 import json
 
@@ -59,6 +59,11 @@ class Reasoning:
         self._size += size
         if self._size > self._bounds.text_chars:
             raise broken("the model's reasoning is longer than allowed")
+
+
+def reasoning_text(delta: JsonObject) -> str:
+    """What a delta adds to the thought; a server that uses both names says the same under either."""
+    return next(filter(None, (as_text(delta.get(name)) for name in TEXT_FIELDS)), "")
 
 
 def reasoning_fields(state: str | None, *, model: str) -> JsonObject:

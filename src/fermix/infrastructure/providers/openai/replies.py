@@ -42,7 +42,13 @@ def refusal_from_reply(status: int, headers: Mapping[str, str], body: str) -> Re
     facts = _facts(value) if isinstance(value, dict | list) else ErrorFacts(message="" if html else body)
     kind = _kind(status, facts, html=html)
     wait = wait_asked_for(headers, facts.fields, facts.message) if _may_wait(kind) else None
-    return Refusal(kind=kind, detail=_detail(kind, status, facts), retry_after=wait, status=status)
+    return Refusal(
+        kind=kind,
+        detail=_detail(kind, status, facts),
+        retry_after=wait,
+        status=status,
+        names_vision=_names_vision(facts),
+    )
 
 
 def refusal_from_stream(error: object) -> Refusal:
@@ -51,7 +57,12 @@ def refusal_from_stream(error: object) -> Refusal:
     status = next((int(code) for code in facts.codes if code.isdecimal() and len(code) == 3), 0)
     kind = _kind(status, facts, html=False)
     wait = wait_asked_for(_NO_HEADERS, facts.fields, facts.message) if _may_wait(kind) else None
-    return Refusal(kind=kind, detail=_detail(kind, status, facts), retry_after=wait)
+    return Refusal(
+        kind=kind,
+        detail=_detail(kind, status, facts),
+        retry_after=wait,
+        names_vision=_names_vision(facts),
+    )
 
 
 def _may_wait(kind: FailureKind) -> bool:
@@ -111,6 +122,10 @@ def _names_model(facts: ErrorFacts) -> bool:
     return (
         bool(facts.codes & wordings.MODEL_CODES) or wordings.MODEL_WORDS.search(facts.searchable) is not None
     )
+
+
+def _names_vision(facts: ErrorFacts) -> bool:
+    return wordings.VISION_WORDS.search(facts.searchable) is not None
 
 
 def _names_key(status: int, facts: ErrorFacts, *, html: bool) -> bool:

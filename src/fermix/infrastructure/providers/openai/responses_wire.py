@@ -13,7 +13,7 @@ from fermix.application.ports.model import (
 )
 from fermix.domain.failure import FailureKind
 from fermix.infrastructure.providers.openai.bounds import BOUNDS, Bounds
-from fermix.infrastructure.providers.openai.conversation import Answered, Said, steps
+from fermix.infrastructure.providers.openai.conversation import Answered, Said, Shown, steps
 from fermix.infrastructure.providers.openai.foreign import (
     JsonObject,
     as_count,
@@ -26,6 +26,7 @@ from fermix.infrastructure.providers.openai.foreign import (
 from fermix.infrastructure.providers.openai.refusal import AnswerRefusedError, Refusal, broken
 from fermix.infrastructure.providers.openai.replies import refusal_from_stream
 from fermix.infrastructure.providers.openai.sse import Event
+from fermix.infrastructure.providers.openai.thoughts import Thoughts
 from fermix.infrastructure.providers.openai.tool_deltas import made_up_id
 
 PATH = "/responses"
@@ -40,6 +41,7 @@ def request_body(
     profile: ModelProfile,
     reasoning_effort: str | None = None,
     extra: Mapping[str, object] | None = None,
+    summaries: bool = False,
 ) -> JsonObject:
     """The body of one streamed request that the provider does not store.
 
@@ -49,6 +51,7 @@ def request_body(
         reasoning_effort: `None` leaves reasoning to the provider; with an effort the model's encrypted
             reasoning is asked for, so that it can go back with the next request.
         extra: fields of one server; sampling temperature is left out, which this wire's models refuse.
+        summaries: whether to ask a model that reasons for summaries of its thoughts.
     """
     body: JsonObject = {
         "model": profile.model,
@@ -61,12 +64,18 @@ def request_body(
     if profile.tools and request.tools:
         body["tools"] = [_tool(definition) for definition in request.tools]
     if reasoning_effort is not None:
-        body["reasoning"] = {"effort": reasoning_effort}
+        body["reasoning"] = {"effort": reasoning_effort} | ({"summary": "auto"} if summaries else {})
         if reasoning_effort != "none":
             body["include"] = ["reasoning.encrypted_content"]
     if profile.max_output_tokens is not None:
         body["max_output_tokens"] = profile.max_output_tokens
     return body | {name: value for name, value in (extra or {}).items() if name not in _NOT_ON_THIS_WIRE}
+
+
+def without_summaries(body: JsonObject) -> JsonObject:
+    """The same request, which asks for no summaries of thoughts."""
+    reasoning = {name: value for name, value in as_object(body.get("reasoning")).items() if name != "summary"}
+    return body | {"reasoning": reasoning} if reasoning else body
 
 
 def _tool(definition: ToolDefinition) -> JsonObject:
@@ -82,12 +91,21 @@ def _tool(definition: ToolDefinition) -> JsonObject:
 
 def _input(request: ModelRequest, profile: ModelProfile) -> list[JsonObject]:
     out: list[JsonObject] = []
-    for step in steps(request.entries, provider=profile.provider, tools=profile.tools):
+    known = steps(request.entries, provider=profile.provider, tools=profile.tools, pictures=request.pictures)
+    for step in known:
         if isinstance(step, Said):
-            out.append({"type": "message", "role": "user", "content": step.text})
+            content = step.text
+            parts = [*map(_part, step.parts)] if content is None else content
+            out.append({"type": "message", "role": "user", "content": parts})
         else:
             out.extend(_answered(step, profile))
     return out
+
+
+def _part(part: str | Shown) -> JsonObject:
+    if isinstance(part, str):
+        return {"type": "input_text", "text": part}
+    return {"type": "input_image", "image_url": part.data_url, "detail": "auto"}
 
 
 def _answered(step: Answered, profile: ModelProfile) -> list[JsonObject]:
@@ -138,6 +156,7 @@ class ResponsesAssembly:
         self._speaking: object = None
         self._items: list[JsonObject] = []
         self._usage = Usage()
+        self._thoughts = Thoughts()
 
     def take(self, event: Event) -> str:
         """Take the next event.
@@ -160,6 +179,10 @@ class ResponsesAssembly:
         match kind:
             case "response.output_text.delta" | "response.refusal.delta":
                 return self._speak(fields.get("item_id"), as_text(fields.get("delta")))
+            case "response.reasoning_summary_text.delta" | "response.reasoning_text.delta":
+                self._thoughts.add(_thought(kind, fields), as_text(fields.get("delta")))
+            case "response.reasoning_summary_text.done" | "response.reasoning_text.done":
+                self._thoughts.end(_thought(kind, fields), as_text(fields.get("text")))
             case "response.output_item.done":
                 self._keep(as_object(fields.get("item")))
             case "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled":
@@ -167,6 +190,10 @@ class ResponsesAssembly:
             case _:
                 pass
         return ""
+
+    def thoughts(self) -> tuple[str, ...]:
+        """The thoughts that became whole since this was asked last."""
+        return self._thoughts.told()
 
     def answer(self) -> ModelAnswer:
         """The whole answer; to be asked for once `finished`.
@@ -210,6 +237,7 @@ class ResponsesAssembly:
     def _speak(self, item_id: object, text: str) -> str:
         if not text:
             return ""
+        self._thoughts.end_all()
         if self._pieces and item_id != self._speaking:
             text = _BETWEEN_MESSAGES + text
         self._speaking = item_id
@@ -223,6 +251,12 @@ class ResponsesAssembly:
         if len(self._items) >= 4 * self._bounds.calls:
             raise broken("the answer holds more items than allowed")
         self._items.append(item)
+        if item.get("type") == "reasoning":
+            for number, part in enumerate(as_list(item.get("summary"))):
+                self._thoughts.end(
+                    (as_text(item.get("id")), "summary", number), as_text(as_object(part).get("text"))
+                )
+            self._thoughts.end_all()
 
     def _end(self, kind: str, response: JsonObject) -> str:
         reason = as_text(as_object(response.get("incomplete_details")).get("reason"))
@@ -252,6 +286,13 @@ class ResponsesAssembly:
         """Text that was never streamed, on servers that only send whole items."""
         messages = [item for item in self._items if item.get("type") == "message"]
         return "".join(self._speak(number, _message_text(item)) for number, item in enumerate(messages))
+
+
+def _thought(kind: str, fields: JsonObject) -> tuple[str, str, object]:
+    """What a thought is called: its item, whether it is a summary, and its place."""
+    is_summary = kind.startswith("response.reasoning_summary")
+    place = as_count(fields.get("summary_index" if is_summary else "content_index"))
+    return as_text(fields.get("item_id")), "summary" if is_summary else "text", place
 
 
 def _message_text(item: JsonObject) -> str:

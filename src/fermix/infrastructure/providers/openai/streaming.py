@@ -1,7 +1,7 @@
 """One streamed request from sending to its end. Imports the SDK, so it is loaded late."""
 
 import math
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import cast
 
@@ -15,7 +15,7 @@ from fermix.infrastructure.providers.openai.client import ProviderClient
 from fermix.infrastructure.providers.openai.endpoint import Endpoint
 from fermix.infrastructure.providers.openai.errors import FAULTS, described, refusal_from_exception
 from fermix.infrastructure.providers.openai.foreign import as_object, parsed
-from fermix.infrastructure.providers.openai.inquiry import Assembly, Inquiry
+from fermix.infrastructure.providers.openai.inquiry import Assembly, Inquiry, Listener
 from fermix.infrastructure.providers.openai.refusal import AnswerRefusedError, Refusal, broken
 from fermix.infrastructure.providers.openai.replies import refusal_from_stream
 from fermix.infrastructure.providers.openai.sse import Event, SseDecoder
@@ -39,7 +39,7 @@ def open_client(timeout_seconds: float) -> ProviderClient | Refusal:
 
 
 async def stream_answer(
-    client: ProviderClient, endpoint: Endpoint, inquiry: Inquiry, *, on_text: Callable[[str], None]
+    client: ProviderClient, endpoint: Endpoint, inquiry: Inquiry, listener: Listener
 ) -> ModelAnswer | tuple[Refusal, str]:
     """Ask and read to the end.
 
@@ -49,9 +49,9 @@ async def stream_answer(
     assembly = inquiry.assemble()
     answering = False
     try:
-        async with client.reply(endpoint, inquiry.path, inquiry.body) as response:
+        async with client.reply(endpoint, inquiry) as response:
             answering = True
-            await _read(response, assembly, on_text)
+            await _read(response, assembly, listener)
         return assembly.answer()
     except FAULTS as exc:
         if assembly.finished and isinstance(exc, httpx.HTTPError):
@@ -60,7 +60,7 @@ async def stream_answer(
         return refusal_from_exception(exc, answering=answering), described(exc)
 
 
-async def _read(response: httpx.Response, assembly: Assembly, on_text: Callable[[str], None]) -> None:
+async def _read(response: httpx.Response, assembly: Assembly, listener: Listener) -> None:
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind in {"application/json", "text/html"}:
         await _refuse_unstreamed(response, kind)
@@ -70,20 +70,23 @@ async def _read(response: httpx.Response, assembly: Assembly, on_text: Callable[
         chunks = cast("AsyncGenerator[bytes, None]", response.aiter_bytes())
         async with aclosing(chunks):
             async for chunk in chunks:
-                _take(decoder.feed(chunk), assembly, on_text)
+                _take(decoder.feed(chunk), assembly, listener)
                 _limit(tail, assembly)
-        _take(decoder.finish(), assembly, on_text)
+        _take(decoder.finish(), assembly, listener)
     if not assembly.finished:
         raise broken("the stream ended before the answer was finished")
 
 
-def _take(events: list[Event], assembly: Assembly, on_text: Callable[[str], None]) -> None:
+def _take(events: list[Event], assembly: Assembly, listener: Listener) -> None:
     for event in events:
         if assembly.done:
             return
         text = assembly.take(event)
+        for thought in assembly.thoughts():
+            if listener.on_thought is not None:
+                listener.on_thought(thought)
         if text:
-            on_text(text)
+            listener.on_text(text)
 
 
 def _limit(tail: anyio.CancelScope, assembly: Assembly) -> None:

@@ -56,3 +56,19 @@ FORBIDDEN_WORDS = re.compile(
     r"(?i)api[ _-]?key|\btoken\b|credential|authenti|authori[sz]|permission|scope|forbidden"
 )
 """In a 403: what speaks of the key rather than of a country, a filter or the account's balance."""
+
+VISION_WORDS = re.compile(
+    r"""(?xi)
+    \b(?:not|n't)\ (?:support|accept|allow)\w*\ (?:image|vision|multi-?modal)   # Ollama, LM Studio, many gateways
+    | endpoints\ found\ that\ support\ image                  # OpenRouter
+    | image\ inputs?\ (?:is|are)\ (?:not|disabled)             # llama.cpp, Mistral
+    | image_url\ is\ only\ supported\ by                       # OpenAI
+    | unknown\ variant\ [`'"]?image_url                        # DeepSeek
+    | content(?:['"`]?\ ?:)?\ (?:value\ )?must\ be\ a\ string   # Groq
+    | unsupported\ content\ (?:part\ )?type.{0,20}image         # llama.cpp's templates
+    | not\ a\ multi-?modal\ model                              # vLLM
+    | at\ most\ 0\ images?                                     # vLLM
+    | required\ for\ image\ input                              # Ollama
+    """
+)
+"""That a model sees no pictures, said of a request that brought some."""

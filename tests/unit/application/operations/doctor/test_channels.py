@@ -46,11 +46,6 @@ def test_a_channel_without_owner_and_allowlist_is_misconfigured() -> None:
             RowStatus.FAIL,
             "there is no program 'signal-cli'",
         ),
-        (
-            replace(WELL, name="whatsapp", webhook="/webhook/whatsapp"),
-            RowStatus.OK,
-            "call https://YOUR-HOST/webhook/whatsapp",
-        ),
     ],
 )
 def test_what_a_channel_lacks_is_named(facts: ChannelFacts, status: RowStatus, said: str) -> None:

@@ -98,7 +98,7 @@ def test_bad_health_says_what_is_behind_it(readiness: Readiness, status: RowStat
     health = replace(HEALTH, status=readiness, failures=("ledger",))
     finding = judged(AnsweringOwner(status=replace(STATUS, health=health)))
     assert finding.status is status
-    assert "ledger is failing" in finding.details
+    assert "failing: ledger" in finding.details
     assert "telegram: setup_required (no token)" in finding.details
 
 

@@ -26,8 +26,8 @@ from fermix.infrastructure.channels.discord.errors import (
 )
 from fermix.infrastructure.channels.discord.limits import Lane, RateLimits
 from fermix.infrastructure.channels.discord.wire_out import enforced
-from tests.servers.discord_api.server import TOKEN
-from tests.servers.discord_api.world import BOT
+from fermix.testing.servers.discord_api.server import TOKEN
+from fermix.testing.servers.discord_api.world import BOT
 
 PLACES = st.builds(Place, message=st.integers(0, 2**63), guild=st.none() | st.integers(1, 2**63).map(str))
 CHATS = st.dictionaries(st.integers(1, 2**63).map(str), PLACES, max_size=20)

@@ -20,7 +20,7 @@ from fermix.infrastructure.channels.discord.wire_in import (
     read_reference,
     stored_file,
 )
-from tests.servers.discord_api.people_side import person
+from fermix.testing.servers.discord_api.people_side import person
 
 US = OurBot(id="9", application="8", name="fermix")
 NOWHERE = Room()

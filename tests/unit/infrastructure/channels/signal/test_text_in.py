@@ -37,6 +37,7 @@ def read(notice: object) -> InboundMessage:
     return message
 
 
+@pytest.mark.requirement("ingress.dedupe.platform_keys")
 def test_who_has_a_number_is_known_by_it_and_by_the_id_of_the_user() -> None:
     message = read(told())
     assert list(message.sender.ids()) == [UUID, "15551001", "+15551001"]
@@ -125,6 +126,7 @@ def test_an_edit_has_the_key_of_what_it_changes() -> None:
     assert message.edited_at == datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC)
 
 
+@pytest.mark.requirement("media.references_per_platform")
 @pytest.mark.parametrize(
     ("mime", "kind"),
     [

@@ -52,7 +52,6 @@ def heard(**more: Any) -> Any:
 
 @pytest.mark.requirement("ingress.dedupe.platform_keys")
 def test_a_mention_and_its_message_are_one_message_of_channel_and_ts() -> None:
-    """F25."""
     place = {"channel": "C0A", "text": "<@U0BOT> hi", "ts": "1700000010.000100"}
     mention = read_event({"event": {"type": "app_mention", "user": "U0OWN", **place}}, US)
     message = heard(**place, channel_type="channel")
@@ -64,7 +63,6 @@ def test_a_mention_and_its_message_are_one_message_of_channel_and_ts() -> None:
 
 @pytest.mark.parametrize("subtype", [None, "file_share", "thread_broadcast", "me_message"])
 def test_subtypes_that_somebody_wrote_are_messages(subtype: str | None) -> None:
-    """F28."""
     assert heard(subtype=subtype)["content"] == "hello"
 
 
@@ -83,7 +81,6 @@ def test_subtypes_that_somebody_wrote_are_messages(subtype: str | None) -> None:
     ],
 )
 def test_what_nobody_wrote_and_what_we_wrote_is_silent(what: dict[str, Any]) -> None:
-    """F28."""
     assert heard(**what) is None
 
 
@@ -116,6 +113,7 @@ def test_a_preview_that_was_added_is_no_edit() -> None:
     assert (told["content"], told["key"]) == ("hullo", "D0OWN:1790000000.000100")
 
 
+@pytest.mark.requirement("media.references_per_platform")
 @pytest.mark.parametrize(
     ("file", "kind"),
     [

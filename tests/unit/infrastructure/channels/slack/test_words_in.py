@@ -11,7 +11,6 @@ US = "U0BOT"
 
 
 def test_escapes_are_undone_once_and_links_keep_their_address_and_label() -> None:
-    """F27."""
     said = written(
         "if a &lt; b &amp;&amp; c &gt; d see <https://x.test/?a=1&amp;b=2|docs> and literal &amp;lt; <@U0BOT>",
         us=US,

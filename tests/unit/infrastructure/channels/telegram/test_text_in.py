@@ -58,6 +58,7 @@ def mention(offset: int, length: int, kind: str = "mention", **more: Any) -> dic
     return {"type": kind, "offset": offset, "length": length, **more}
 
 
+@pytest.mark.requirement("ingress.dedupe.platform_keys")
 def test_a_direct_message_carries_its_facts() -> None:
     found = arrives(message("hello"))
     assert (found.text, found.raw_text, found.id, found.key) == ("hello", "hello", "5", "1001:5")
@@ -68,6 +69,7 @@ def test_a_direct_message_carries_its_facts() -> None:
     assert found.sent_at == datetime.fromtimestamp(1_700_000_000, UTC)
 
 
+@pytest.mark.requirement("media.references_per_platform")
 def test_a_caption_is_text() -> None:
     photo = [
         {"file_id": "small", "file_unique_id": "s", "width": 10, "height": 10},
@@ -223,6 +225,34 @@ def test_a_sticker_is_a_message_without_anything_readable() -> None:
     found = arrives(message(sticker=sticker))
     assert [one.kind.value for one in found.attachments] == ["other"]
     assert not found.is_actionable
+
+
+FILE = {"file_id": "f", "file_unique_id": "u", "file_size": 7}
+FRAME = {"width": 1, "height": 1}
+FILM = {**FILE, **FRAME, "duration": 1, "mime_type": "video/mp4"}
+
+
+@pytest.mark.requirement("media.audio_kinds")
+@pytest.mark.parametrize(
+    ("content", "kind", "mime_type"),
+    [
+        ({"photo": [{**FILE, **FRAME}]}, "image", "image/jpeg"),
+        ({"voice": {**FILE, "duration": 1}}, "audio", "audio/ogg"),
+        ({"audio": {**FILE, "duration": 1, "mime_type": "audio/mpeg"}}, "audio", "audio/mpeg"),
+        ({"video_note": {**FILE, "length": 1, "duration": 1}}, "audio", "video/mp4"),
+        ({"document": {**FILE, "mime_type": "Audio/X-Wav"}}, "audio", "Audio/X-Wav"),
+        ({"document": {**FILE, "mime_type": "application/pdf"}}, "file", "application/pdf"),
+        ({"document": FILE}, "file", None),
+        ({"video": FILM}, "file", "video/mp4"),
+        ({"animation": FILM, "document": {**FILE, "mime_type": "video/mp4"}}, "file", "video/mp4"),
+    ],
+    ids=lambda value: "+".join(value) if isinstance(value, dict) else None,
+)
+def test_a_file_is_what_telegram_calls_it_and_sound_is_heard_in_whatever_form(
+    content: dict[str, Any], kind: str, mime_type: str | None
+) -> None:
+    (found,) = arrives(message(**content)).attachments
+    assert (found.kind.value, found.reference, found.mime_type, found.size_bytes) == (kind, "f", mime_type, 7)
 
 
 @pytest.mark.parametrize("kind", ["channel_post", "edited_channel_post", "message", "edited_message"])

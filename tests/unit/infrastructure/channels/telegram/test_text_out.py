@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from fermix.infrastructure.channels.telegram.wire_out import formatted
-from tests.servers.telegram_api.entities import formatted as as_the_server_reads_it
+from fermix.testing.servers.telegram_api.entities import formatted as as_the_server_reads_it
 
 WORDS = st.sampled_from(
     [
@@ -134,7 +134,3 @@ def test_more_entities_than_a_message_carries_leave_the_rest_plain() -> None:
 def test_text_that_its_looks_make_too_long_goes_out_raw() -> None:
     table = "| a | b |\n|---|---|\n" + f"| {'x' * 1000} | 1 |\n" + "| y | 2 |\n" * 20
     assert formatted(table).text == table
-
-
-def test_unclosed_markers_take_no_time() -> None:
-    assert formatted("**a " * 1000).text.startswith("**a")

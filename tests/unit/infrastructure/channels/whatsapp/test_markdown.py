@@ -1,7 +1,6 @@
 """The agent's Markdown in WhatsApp's marks."""
 
 import re
-import time
 
 import pytest
 from hypothesis import given
@@ -61,13 +60,3 @@ def test_no_letter_and_no_digit_gets_lost(markdown: str) -> None:
         return  # an entity becomes what it stands for, and a fence loses the name of its language
     wanted, shown = re.findall(r"[a-z]{3,}", markdown), render(markdown)
     assert [word for word in wanted if word not in shown] == []
-
-
-@pytest.mark.parametrize("piece", ["**a ", "> ", "[", "`", "- a\n  ", "|a", "*_~~"])
-def test_time_grows_with_length_and_no_faster(piece: str) -> None:
-    def taken(text: str) -> float:
-        began = time.perf_counter()
-        render(text)
-        return time.perf_counter() - began
-
-    assert taken(piece * (4096 // len(piece))) < 2.0

@@ -22,7 +22,13 @@ from fermix.infrastructure.channels.whatsapp.wire_in import (
     Unreadable,
     read,
 )
-from tests.servers.whatsapp_api.server import DISPLAY_NUMBER, PHONE_NUMBER_ID, change, encoded, envelope
+from fermix.testing.servers.whatsapp_api.server import (
+    DISPLAY_NUMBER,
+    PHONE_NUMBER_ID,
+    change,
+    encoded,
+    envelope,
+)
 
 OLGA = "15551230001"
 WHATSAPP = ChannelName("whatsapp")
@@ -43,13 +49,13 @@ FIELDS = (
     *("from", "id", "type", "text", "image", "context", "group_id", "edit", "message", "phone_number_id"),
     *("status", "location"),
 )
-F30 = (
+ESCAPED = (
     rb'{"object":"whatsapp_business_account","entry":[{"id":"1","changes":[{"field":"messages","value":'
     rb'{"messaging_product":"whatsapp","metadata":{"phone_number_id":"100000000000001"},"contacts":[{"wa_id":'
     rb'"15551230001","profile":{"name":"Test"}}],"messages":[{"from":"15551230001","id":"wamid.A33","timestamp":'
     rb'"1700000000","type":"text","text":{"body":"caf\u00e9 \u0040home http:\/\/x.test"}}]}}]}]}'
 )
-F30_SIGNATURE = "sha256=3720f053500b962f97e07099aa98ec455b75b1d1455e3ae220328a30256d59c6"
+ESCAPED_SIGNATURE = "sha256=3720f053500b962f97e07099aa98ec455b75b1d1455e3ae220328a30256d59c6"
 
 
 def heard(*messages: Mapping[str, Any], **more: Any) -> list[Heard]:
@@ -70,12 +76,11 @@ def text(body: str, **more: Any) -> dict[str, Any]:
 
 
 def test_the_signature_is_made_over_the_bytes_that_came() -> None:
-    """F30."""
-    assert len(F30) == 392
-    assert is_signed(F30, F30_SIGNATURE, secret="test-app-secret-A")
-    for other in (F30 + b"\n", F30.replace(b"caf", b"Caf"), orjson.dumps(orjson.loads(F30))):
-        assert not is_signed(other, F30_SIGNATURE, secret="test-app-secret-A")
-    (raw,) = read(F30, phone_number_id="100000000000001")
+    assert len(ESCAPED) == 392
+    assert is_signed(ESCAPED, ESCAPED_SIGNATURE, secret="test-app-secret-A")
+    for other in (ESCAPED + b"\n", ESCAPED.replace(b"caf", b"Caf"), orjson.dumps(orjson.loads(ESCAPED))):
+        assert not is_signed(other, ESCAPED_SIGNATURE, secret="test-app-secret-A")
+    (raw,) = read(ESCAPED, phone_number_id="100000000000001")
     assert isinstance(raw, dict)
     assert raw["content"] == "café @home http://x.test"
 
@@ -101,7 +106,6 @@ def test_without_a_word_of_ours_no_challenge_is_answered() -> None:
     ],
 )
 def test_a_phone_is_known_by_each_of_its_spellings(sender: str, entry: str, admitted: bool) -> None:
-    """F31."""
     message = told(text("hi", **{"from": sender}))
     access = ChannelAccess(allowed=frozenset({UserId(digits_of(entry))}))
     decision = authorise(WHATSAPP, message.sender.ids(), Policies(channels={WHATSAPP: access}))
@@ -152,6 +156,7 @@ def test_what_can_become_nothing_is_offered_as_nothing(kind: str) -> None:
     assert not message.is_actionable
 
 
+@pytest.mark.requirement("media.references_per_platform")
 @pytest.mark.parametrize(
     ("kind", "raw", "becomes"),
     [

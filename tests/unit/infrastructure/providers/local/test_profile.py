@@ -12,13 +12,14 @@ from fermix.infrastructure.providers.local.files import (
     ModelFileError,
     UserModelFile,
 )
-from fermix.infrastructure.providers.local.process import Launch, ServerOrder, child_environment
+from fermix.infrastructure.providers.local.process import ServerOrder
 from fermix.infrastructure.providers.local.profile import (
     DEFAULT_SAMPLING,
     Sampling,
     default_profile,
     other_profile,
 )
+from fermix.infrastructure.system.child_python import Launch, child_environment
 
 
 def test_the_default_model_uses_no_tools_takes_one_turn_and_leaves_room_for_the_question() -> None:

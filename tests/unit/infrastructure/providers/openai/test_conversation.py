@@ -1,5 +1,7 @@
 """Histories as the wires take them: each call followed by its result, whatever was stored."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,8 +16,16 @@ from fermix.domain.history import (
     UserEntry,
 )
 from fermix.infrastructure.providers.openai import chat_wire, responses_wire
-from fermix.infrastructure.providers.openai.conversation import NO_RESULT, Answered, Said, steps
-from tests.servers.openai_strict import chat, responses
+from fermix.infrastructure.providers.openai.conversation import (
+    NO_RESULT,
+    NOT_SHOWN,
+    Answered,
+    Said,
+    Shown,
+    steps,
+)
+from fermix.testing.sample_pictures import as_picture, png
+from fermix.testing.servers.openai_strict import chat, responses
 
 IDS = st.sampled_from(["a", "b", "call_1", "x" * 80])
 TEXTS = st.text(max_size=20)
@@ -24,9 +34,13 @@ CALLS = st.lists(
     max_size=3,
     unique_by=lambda call: call.call_id,
 )
+FILES = [png(shade, 0, 0) for shade in range(4)]
+SEEN = [as_picture(content) for content in FILES]
+HIDDEN = SEEN[3]
+SHOWN = {picture.content.digest: content for picture, content in zip(SEEN[:3], FILES, strict=False)}
 ENTRIES = st.lists(
     st.one_of(
-        st.builds(UserEntry, text=TEXTS),
+        st.builds(UserEntry, text=TEXTS, pictures=st.lists(st.sampled_from(SEEN), max_size=2).map(tuple)),
         st.builds(MarkerEntry, text=TEXTS),
         st.builds(ToolEntry, call_id=IDS, name=TEXTS, text=TEXTS),
         st.builds(
@@ -43,7 +57,8 @@ ENTRIES = st.lists(
 
 def request(entries: list[HistoryEntry]) -> ModelRequest:
     tool = ToolDefinition(name="look", description="looks", parameters={"type": "object", "properties": {}})
-    return ModelRequest(system="Be kind.", entries=(*entries, UserEntry(text="What now?")), tools=(tool,))
+    asked = (*entries, UserEntry(text="What now?"))
+    return ModelRequest(system="Be kind.", entries=asked, tools=(tool,), pictures=SHOWN)
 
 
 @given(ENTRIES, st.booleans())
@@ -67,10 +82,11 @@ def test_every_history_becomes_a_responses_request_that_a_strict_server_takes(
 @given(ENTRIES)
 def test_no_word_of_the_user_is_lost(entries: list[HistoryEntry]) -> None:
     said = "\n\n".join(
-        step.text for step in steps(entries, provider="here", tools=True) if isinstance(step, Said)
+        step.text or "" for step in steps(entries, provider="here", tools=True) if isinstance(step, Said)
     )
 
-    assert all(entry.text in said for entry in entries if isinstance(entry, UserEntry | MarkerEntry))
+    texts = [entry.text for entry in entries if isinstance(entry, UserEntry | MarkerEntry)]
+    assert all(text in said for text in texts if text.strip())
 
 
 def test_a_call_whose_result_was_never_stored_gets_one_that_says_so() -> None:
@@ -111,10 +127,36 @@ def test_state_and_ids_go_back_only_to_the_provider_that_made_them(provider: str
 def test_a_note_is_told_apart_from_what_the_user_wrote() -> None:
     (step,) = steps([MarkerEntry(text="stopped"), UserEntry(text="go on")], provider="here", tools=True)
 
-    assert step == Said("[Note by the system, not written by the user: stopped]\n\ngo on")
+    assert step == Said(("[Note by the system, not written by the user: stopped]\n\ngo on",))
 
 
 def test_half_of_a_surrogate_pair_is_replaced_so_that_the_request_can_be_sent() -> None:
     (step,) = steps([UserEntry(text="a\ud83db 🎉")], provider="here", tools=True)
 
-    assert step == Said("a\ufffdb 🎉")
+    assert step == Said(("a\ufffdb 🎉",))
+
+
+@given(ENTRIES)
+def test_pictures_that_are_shown_stand_in_their_order_and_the_others_are_mentioned(
+    entries: list[HistoryEntry],
+) -> None:
+    said = [
+        step for step in steps(entries, provider="here", tools=True, pictures=SHOWN) if isinstance(step, Said)
+    ]
+    brought = [picture for entry in entries if isinstance(entry, UserEntry) for picture in entry.pictures]
+    shown = [part.content for step in said for part in step.parts if isinstance(part, Shown)]
+    assert shown == [SHOWN[each.content.digest] for each in brought if each != HIDDEN]
+    texts = [part for step in said for part in step.parts if isinstance(part, str)]
+    assert sum(text.count(NOT_SHOWN) for text in texts) == brought.count(HIDDEN)
+
+
+@given(ENTRIES)
+def test_no_two_texts_stand_side_by_side_and_none_is_blank_beside_a_picture(
+    entries: list[HistoryEntry],
+) -> None:
+    for step in steps(entries, provider="here", tools=True, pictures=SHOWN):
+        if isinstance(step, Said):
+            kinds = [type(part) for part in step.parts]
+            assert (str, str) not in pairwise(kinds)
+            blank = any(isinstance(part, str) and not part.strip() for part in step.parts)
+            assert not (blank and len(step.parts) > 1)

@@ -14,8 +14,8 @@ from fermix.infrastructure.providers.openai.bounds import Bounds
 from fermix.infrastructure.providers.openai.refusal import AnswerRefusedError
 from fermix.infrastructure.providers.openai.responses_wire import ResponsesAssembly, request_body
 from fermix.infrastructure.providers.openai.sse import Event, SseDecoder
-from tests.servers.openai_strict import responses
-from tests.servers.openai_strict.script import Call, Say
+from fermix.testing.servers.openai_strict import responses
+from fermix.testing.servers.openai_strict.script import Call, Say
 from tests.unit.infrastructure.providers.openai.cutting import cut
 
 PROFILE = ModelProfile(provider="here", model="m")

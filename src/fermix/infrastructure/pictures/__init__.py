@@ -1,0 +1,1 @@
+"""Pictures made fit for models: decoded by Pillow, in a process of its own for each of them."""

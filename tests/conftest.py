@@ -13,6 +13,7 @@ import hypothesis
 import pytest
 
 from tests.needs import NOBODY, OUTSIDE, Outside, Unprivileged, require
+from tests.system_keychain import SystemKeychain, system_keychain
 
 # How fast values are drawn says how busy the machine is, and nothing of the code.
 hypothesis.settings.register_profile(
@@ -55,6 +56,9 @@ def _enter_empty_home(patch: pytest.MonkeyPatch, home: Path) -> None:
     runtime = home / "run"
     runtime.mkdir(mode=0o700)
     patch.setenv("XDG_RUNTIME_DIR", str(runtime))
+    # The keychain of whoever runs the tests is theirs; a test that wants one starts its own.
+    patch.delenv("DBUS_SESSION_BUS_ADDRESS", raising=False)
+    patch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -70,6 +74,12 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node: Any) -> None:
     node.workerinput["fermix_outside"] = node.config.stash[OUTSIDE].as_environ()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    terminalreporter.write_line(
+        f"what was drawn at random began from FERMIX_TEST_SEED={config.stash[OUTSIDE].seed}"
+    )
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -146,6 +156,15 @@ def local_model_file(request: pytest.FixtureRequest) -> Path:
     found = outside.model_file()
     assert found is not None
     return found
+
+
+@pytest.fixture
+def keychain() -> Iterator[SystemKeychain]:
+    """A keychain of the system of its own; a test that asks for it also carries `needs(*NEEDS)` of its module."""
+    folder = Path(tempfile.mkdtemp(prefix="fermix-keys-"))  # addresses of sockets are short
+    with system_keychain(folder) as running:
+        yield running
+    shutil.rmtree(folder)
 
 
 @pytest.fixture

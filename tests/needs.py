@@ -1,6 +1,7 @@
 """What some tests need from outside pip, where it is looked for, and what happens when it is missing."""
 
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -26,13 +27,14 @@ class Outside:
         home: the real home folder.
         model: the model file named by `FERMIX_TEST_MODEL`, if any.
         no_skip: whether something missing is a failure instead of a skip.
-        seed: what tests that draw at random begin from, given by `FERMIX_TEST_SEED` to run an earlier draw again.
+        seed: what tests that draw at random begin from: drawn anew in each run, or given by `FERMIX_TEST_SEED` to
+            run an earlier draw again.
     """
 
     home: Path
     model: Path | None = None
     no_skip: bool = False
-    seed: int | None = None
+    seed: int = 0
 
     @classmethod
     def read(cls, environ: Mapping[str, str]) -> "Outside":
@@ -43,7 +45,7 @@ class Outside:
             home=Path(environ.get("HOME") or Path.home()),
             model=Path(model).expanduser().absolute() if model else None,
             no_skip=environ.get("FERMIX_TEST_NO_SKIP", "").strip() not in {"", "0"},
-            seed=int(seed) if seed else None,
+            seed=int(seed) if seed else random.SystemRandom().randrange(10**9),
         )
 
     def as_environ(self) -> dict[str, str]:
@@ -52,7 +54,7 @@ class Outside:
             "HOME": str(self.home),
             "FERMIX_TEST_MODEL": str(self.model or ""),
             "FERMIX_TEST_NO_SKIP": "1" if self.no_skip else "",
-            "FERMIX_TEST_SEED": "" if self.seed is None else str(self.seed),
+            "FERMIX_TEST_SEED": str(self.seed),
         }
 
     def model_file(self) -> Path | None:

@@ -20,18 +20,12 @@ from pathlib import Path
 
 import anyio
 
-from fermix.testing.histories import SABOTEURS, Promise, Sabotage, check, run_history
+from fermix.testing.histories import BREAKS, SABOTEURS, Promise, Sabotage, check, run_history
 from tests.contract.ledger.homes import HOMES
 
 CHUNK = 100
 WITHIN = 500
 """A planted fault must be found within so many histories."""
-
-MEANT = {
-    "replays_blindly": Promise.EFFECTS_ONCE,
-    "hides_repeats": Promise.REPEATS_MARKED,
-    "overtakes_albums": Promise.ORDER_KEPT,
-}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +91,7 @@ def found_after(home: str, saboteur: str) -> int | None:
 
     async def look() -> int | None:
         for seed in range(WITHIN):
-            if MEANT[saboteur] in await live(home, seed, SABOTEURS[saboteur], Tally()):
+            if BREAKS[saboteur] in await live(home, seed, SABOTEURS[saboteur], Tally()):
                 return seed + 1
         return None
 

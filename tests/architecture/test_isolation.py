@@ -105,9 +105,15 @@ def test_a_need_nobody_knows_is_a_mistake(tmp_path: Path, thing: str) -> None:
 @pytest.mark.parametrize(("value", "strict"), [("1", True), ("", False), ("0", False)])
 def test_what_was_set_outside_is_known_inside_and_in_worker_processes(value: str, strict: bool) -> None:
     environ = {"HOME": "/home/ann", "FERMIX_TEST_NO_SKIP": value, "FERMIX_TEST_MODEL": "/models/m.gguf"}
-    outside = Outside.read(environ)
-    assert outside == Outside(home=Path("/home/ann"), model=Path("/models/m.gguf"), no_skip=strict)
+    outside = Outside.read({**environ, "FERMIX_TEST_SEED": "77"})
+    assert outside == Outside(home=Path("/home/ann"), model=Path("/models/m.gguf"), no_skip=strict, seed=77)
     assert Outside.read(outside.as_environ()) == outside
+
+
+def test_each_run_draws_anew_and_its_workers_draw_the_same() -> None:
+    drawn = [Outside.read({"HOME": "/home/ann"}) for _ in range(9)]
+    assert len({outside.seed for outside in drawn}) > 1
+    assert [Outside.read(outside.as_environ()) for outside in drawn] == drawn
 
 
 def test_an_unprivileged_program_is_stopped_by_a_files_mode(as_nobody: Unprivileged) -> None:

@@ -80,6 +80,31 @@ def test_an_ask_that_outlasts_the_grace_period_is_told_and_never_run_again(
     assert len(model.requests) == 2
 
 
+def test_a_kill_in_the_middle_of_the_drain_loses_and_repeats_nothing(
+    home: FermixHome, people: People, model: StrictServer
+) -> None:
+    model.will(Hang(stage="middle"), Hang(stage="middle"))
+    daemon = home.daemon(far=people).ready()
+    people.acknowledged(offset=people.write_all([("red", "running"), ("red", "waiting")]))
+    until(lambda: model.requests, what="the model's turn")
+    asked = home.start("ask", "hello")
+    until(lambda: len(model.requests) == 2, what="the turn of the terminal")
+    daemon.process.terminate()
+    until(lambda: "gateway.draining running=2" in home.log(), what="the drain")
+    daemon.kill()
+    told = asked.end()
+    assert (told.code, told.out) == (1, "")
+    assert told.err
+    home.daemon(far=people).ready()
+    assert people.answer("red", count=2) == ["You said: running", "You said: waiting"]
+    assert home.rows("SELECT state, outcome FROM turns ORDER BY turn") == [
+        ("settled", "completed"),
+        ("settled", "completed"),
+        ("settled", "interrupted"),
+    ]
+    assert [request.body["messages"][-1]["content"] for request in model.requests].count("hello") == 1
+
+
 @pytest.mark.requirement("restart.local_request_is_told")
 def test_an_ask_that_comes_during_the_drain_is_told_and_answered_by_the_next_owner(
     home: FermixHome, people: People, model: StrictServer

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -131,6 +132,31 @@ def test_a_daemon_killed_while_it_listens_listens_again_without_a_second_downloa
     (reply,) = flat.server.sent(1)
     assert reply.text == "You said: after all"
     assert len(flat.server.called("getFile")) == 1
+
+
+@pytest.mark.requirement("media.not_prepared_twice")
+def test_a_daemon_killed_in_the_middle_of_a_download_fetches_that_file_again_and_no_other(flat: Flat) -> None:
+    config = flat.home.path / "config.toml"
+    config.write_text(config.read_text().replace("album_debounce_ms = 300", "album_debounce_ms = 2000"))
+    daemon = flat.start()
+    flat.photo(picture(RED), album="g", caption="which colours?")
+    until(lambda: flat.home.rows("SELECT blob FROM media WHERE state='ready'"), what="the first download")
+    flat.server.fault("download", hang=math.inf)
+    flat.photo(picture(BLUE), album="g")
+    flat.server.called("getFile", 2)
+    daemon.kill()
+    assert [state for (state,) in flat.home.rows("SELECT state FROM media ORDER BY message")] == [
+        "ready",
+        "waiting",
+    ]
+    flat.server.clear_faults()
+    flat.start()
+    flat.server.sent(1)
+    (content,) = flat.asked()
+    assert [part["type"] for part in content] == ["text", "image_url", "image_url"]
+    assert [colour_of(part["image_url"]["url"]) for part in content[1:]] == [RED, BLUE]
+    assert len(flat.server.called("getFile")) == 3
+    assert len(flat.server.sent()) == 1
 
 
 def test_a_stop_ends_listening_and_nothing_of_it_is_answered_later(flat: Flat) -> None:

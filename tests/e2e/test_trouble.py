@@ -39,6 +39,35 @@ def test_a_broken_configuration_exits_7_and_names_file_and_line(
     assert "Traceback" not in run.err
 
 
+def test_a_provider_without_a_key_is_told_once_with_where_it_goes(home: FermixHome) -> None:
+    home.configure("[fermix_core.providers.openai]\nprimary = true\n")
+    run = home.fermix("ask", "hello")
+    assert (run.code, run.out) == (4, ""), run
+    assert run.err.count("fermix: ") == 1
+    assert "OPENAI_API_KEY" in run.err
+
+
+@pytest.mark.parametrize("command", [("run",), ("ask", "hello"), ("chat",), ("doctor",)])
+@pytest.mark.parametrize(
+    "text",
+    [
+        'bot_token = "123456:PASTED-SECRET"\npath = "C:\\Users\\new"\n',
+        '\n[fermix_channels.telegram\nbot_token = "123456:PASTED-SECRET"\n',
+    ],
+    ids=["a path in double quotes", "a bracket that is missing"],
+)
+def test_a_file_that_was_pasted_wrong_stops_every_command_and_stays_as_it_is(
+    home: FermixHome, command: tuple[str, ...], text: str
+) -> None:
+    home.configure(text)
+    run = home.fermix(*command, stdin=b"hello\n")
+    assert run.code == (1 if command == ("doctor",) else 7), run
+    assert "config.toml:2: is not valid TOML" in run.out + run.err
+    assert "PASTED" not in run.out + run.err
+    assert "Traceback" not in run.err
+    assert (home.path / "config.toml").read_text() == text
+
+
 @contextmanager
 def _held_by_a_silent_daemon(home: FermixHome) -> Iterator[None]:
     """The home's lock is taken, as by a daemon that hangs."""
@@ -165,6 +194,27 @@ def test_on_a_full_disk_nothing_is_acknowledged_until_space_returns(
     assert people.in_chat("red")[2:] == []
 
 
+@pytest.mark.requirement("io_error.ends_the_process")
+def test_a_disk_that_fails_under_a_commit_ends_the_daemon_and_the_next_one_reads_the_truth(
+    home: FermixHome, people: People, tmp_path: Path
+) -> None:
+    broken = tmp_path / "broken"
+    daemon = home.daemon(far=people, broken=broken).ready()
+    people.acknowledged(offset=people.write("red", "before"))
+    assert people.answer("red") == ["You said: before"]
+    broken.touch()
+    people.write("red", "during")
+    assert daemon.process.wait(timeout=20) == 1
+    assert "The ledger failed, so this process must end" in daemon.printed()
+    assert "Traceback" not in home.log() + daemon.printed()
+    assert people.acknowledged() == 1
+    broken.unlink()
+    home.daemon(far=people).ready()
+    people.acknowledged(offset=2)
+    assert people.answer("red", count=2) == ["You said: before", "You said: during"]
+    assert home.fermix("status", "--json").document["status"]["open_parts"] == 0
+
+
 def test_a_model_file_that_has_vanished_exits_6_and_names_the_file(home: FermixHome) -> None:
     home.configure('[fermix_core.providers.local]\nmodel_path = "models/gone.gguf"\n')
     run = home.fermix("ask", "hello")
@@ -207,6 +257,28 @@ def test_the_time_limit_of_an_ask_cancels_its_turn(
         lambda: home.rows("SELECT outcome FROM turns ORDER BY turn")[1:] == [("interrupted",)],
         what="the turn's end",
     )
+
+
+def test_a_key_that_was_pasted_with_its_line_break_is_used_without_it(
+    home: FermixHome, model: StrictServer
+) -> None:
+    home.configure(
+        f'[fermix_core.providers.openai]\nbase_url = "{model.base_url}"\ndefault_model = "strict-1"\n'
+    )
+    home.environ["OPENAI_API_KEY"] = f"{API_KEY}\r\n"
+    assert home.fermix("ask", "hello").out == "You said: hello\n"
+
+
+@pytest.mark.parametrize("command", [("run",), ("ask", "hello"), ("doctor",), ("config", "show")])
+def test_a_key_with_a_line_break_inside_is_named_and_shown_nowhere(
+    home: FermixHome, command: tuple[str, ...]
+) -> None:
+    home.environ["OPENAI_API_KEY"] = "sk-PASTED\n-SECRET"
+    run = home.fermix(*command)
+    assert run.code == (1 if command == ("doctor",) else 7), run
+    assert "OPENAI_API_KEY: has a line break" in run.out + run.err
+    assert "PASTED" not in run.out + run.err
+    assert "SECRET" not in run.out + run.err
 
 
 @pytest.mark.requirement("secrets.redacted_in_logs", "secrets.redacted_in_errors_and_chat")

@@ -78,6 +78,45 @@ def test_a_home_that_cannot_be_written_to_is_named_with_its_cause(
     assert "Traceback" not in run.stderr
 
 
+@pytest.mark.parametrize(
+    "command", [("ask", "hello"), ("sessions",), ("queue", "list"), ("model", "list"), ("status",)]
+)
+def test_a_home_that_its_owner_may_not_enter_is_named_and_not_its_socket(
+    as_nobody: Unprivileged, command: tuple[str, ...]
+) -> None:
+    path = as_nobody.home / "fermix"
+    path.mkdir()
+    if os.geteuid() == 0:
+        os.chown(path, NOBODY, NOBODY)
+    path.chmod(0)
+    run = as_nobody.python("-m", "fermix.entrypoints.cli.main", *command, env={"FERMIX_HOME": str(path)})
+    assert run.returncode in {1, 5}, run
+    assert str(path) in run.stderr
+    assert "permissions" in run.stderr
+    assert "control socket" not in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "is_folder"),
+    [("logs", False), ("daemon.json", True), ("ledger.db", True), ("ledger.db", False), ("home.lock", True)],
+)
+@pytest.mark.parametrize("command", [("ask", "hello"), ("run",)])
+def test_what_stands_in_a_files_place_is_named(
+    home: FermixHome, command: tuple[str, ...], name: str, is_folder: bool
+) -> None:
+    path = home.path / name
+    if is_folder:
+        path.mkdir()
+    else:
+        path.write_text("somebody's notes, of some length\n" * 100)
+    run = home.fermix(*command)
+    assert run.code == 1, run
+    assert str(path) in run.err
+    for noise in ("Traceback", "unexpectedly", "Errno", "must end", "cannot use it"):
+        assert noise not in run.err
+
+
 @pytest.fixture
 def own_disk(tmp_path: Path, model: StrictServer) -> Iterator[FermixHome]:
     """A home on a disk of its own, which can be made read-only while it is in use."""
@@ -115,6 +154,23 @@ def test_a_disk_that_is_read_only_at_the_start_is_named_and_nothing_is_lost(
     subprocess.run(["mount", "-o", "remount,rw", home.path], check=True, timeout=10)
     home.daemon(far=people).ready()
     assert people.answer("red", count=2)[1].endswith("during")
+
+
+@pytest.mark.needs("program:mount")
+@pytest.mark.parametrize("free_kib", [0, 4, 16, 40])
+def test_a_disk_with_no_room_for_the_ledger_is_said_to_be_full(own_disk: FermixHome, free_kib: int) -> None:
+    home = own_disk
+    subprocess.run(["mount", "-o", "remount,size=1m", home.path], check=True, timeout=10)
+    free = os.statvfs(home.path)
+    filler = home.path / "filler"
+    filler.write_bytes(bytes(free.f_bavail * free.f_frsize - free_kib * 1024))
+    for command in (("ask", "hello"), ("run",)):
+        refused = home.fermix(*command)
+        assert refused.code == 1, refused
+        assert "no space left" in refused.err
+        assert "Traceback" not in refused.err
+    filler.unlink()
+    assert home.fermix("ask", "hello").out == "You said: hello\n"
 
 
 def test_a_clock_that_is_set_back_while_it_runs_and_between_two_starts_holds_nothing_up(

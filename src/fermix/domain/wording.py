@@ -50,7 +50,7 @@ PICTURE_REFUSED = "[A picture came with this. The model's provider refused it, s
 EDITED_NOTE = "An earlier message was edited. It now reads as follows."
 
 NEW_WINDOW = "Started a new conversation. Long-term memory and scheduled jobs are kept."
-NO_MODEL_YET = "there is no language model yet; run `fermix model install`, or set a provider's API key"
+NO_MODEL_YET = "there is no language model yet; run `fermix setup`, or `fermix model install`"
 ASK_INTERRUPTED = (
     "The request was interrupted and will not be run again. Please ask again if you still need it."
 )
@@ -127,12 +127,12 @@ def _wait(retry_after: timedelta | None) -> str:
 _FAILED = MappingProxyType(
     {
         FailureKind.NO_MODEL: (
-            "There is no language model I can use yet{detail}. Run `fermix model install` on my machine for "
-            "the small built-in one, or set a provider's API key in the configuration file or the environment."
+            "There is no language model I can use yet{detail}. Run `fermix setup` on my machine to set up a "
+            "provider, or `fermix model install` for the small built-in one."
         ),
         FailureKind.CREDENTIAL_MISSING: (
-            "No API key is set for {provider}{detail}. Set `api_key` under [fermix_core.providers.{section}] "
-            "in the configuration file, or its environment variable."
+            "No API key is set for {provider}{detail}. Run `fermix setup` on my machine, or set `api_key` under "
+            "[fermix_core.providers.{section}] in the configuration file, or its environment variable."
         ),
         FailureKind.CREDENTIAL_REFUSED: (
             "{provider} refused the API key{detail}. Check the key and set a valid one."

@@ -20,7 +20,6 @@ from fermix.infrastructure.http.listening import CannotListen
 from fermix.infrastructure.http.token import TokenUnusable
 from fermix.infrastructure.local_socket.place import UnsafeFolder
 from fermix.infrastructure.local_socket.server import SocketUnavailable
-from fermix.infrastructure.settings.choice import ProviderChoiceError
 from fermix.infrastructure.settings.home import resolve_home
 from fermix.infrastructure.settings.problems import ConfigError
 from fermix.infrastructure.system.footprint import leave_out_unused
@@ -57,7 +56,7 @@ def main(argv: Sequence[str] | None = None, *, override: Override = no_override)
     home = resolve_home(os.environ, cwd=Path.cwd())
     try:
         prepared = prepare(home, os.environ)
-    except (ConfigError, ProviderChoiceError) as exc:
+    except ConfigError as exc:
         click.echo(f"fermix: {exc}", err=True)
         return ExitCode.CONFIG_INVALID
     except HomeUnusable as exc:
@@ -77,7 +76,7 @@ def _run(prepared: Prepared, override: Override) -> int:
             except* Exception as group:  # noqa: BLE001  # a bug: the log has it all, the terminal a sentence
                 _log.critical("gateway.crashed", exc_info=group)
                 stopped.append(GatewayCrashed(leaves(group)[0], prepared.home.log))
-    except OSError as exc:
+    except HomeUnusable as exc:
         stopped.append(exc)
     if not stopped:
         return ExitCode.OK

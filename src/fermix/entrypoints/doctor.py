@@ -11,6 +11,7 @@ from fermix.entrypoints.doctor_rows import (
     packages,
     places,
     running,
+    secrets,
     transcription,
 )
 from fermix.entrypoints.doctor_rows.situation import Situation, gather
@@ -20,6 +21,7 @@ from fermix.infrastructure.telemetry.redaction import Redactor
 CHECKS: tuple[Check[Situation], ...] = (
     Check(name="home", look=places.home),
     Check(name="config", look=configured.config),
+    Check(name="secrets", look=secrets.secrets),
     Check(name="provider", look=configured.provider),
     Check(name="local model", look=local_model.local_model),
     Check(name="transcription", look=transcription.transcription),

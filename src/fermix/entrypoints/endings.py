@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from fermix.application.ports.ledger_errors import LedgerError, LedgerUnavailable
+from fermix.infrastructure.persistence.sqlite.errors import LedgerNotOpened
 
 
 class GatewayCrashed(Exception):
@@ -34,6 +35,8 @@ def first_error() -> Iterator[None]:
 def why(exc: BaseException) -> str:
     """One sentence for the person who started the process."""
     text = str(exc) or type(exc).__name__
+    if isinstance(exc, LedgerNotOpened):
+        return text  # it names the file and says what to do
     if isinstance(exc, LedgerUnavailable):
         return f"The ledger cannot be used now: {text}"
     if isinstance(exc, LedgerError):

@@ -5,7 +5,6 @@ import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Future
 from contextlib import contextmanager
-from pathlib import Path
 
 import anyio
 import click
@@ -14,12 +13,12 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from fermix.application.operations.control import Operations
 from fermix.application.ports.control import OwnerKind
-from fermix.application.ports.ledger_errors import LedgerError
+from fermix.application.ports.ledger_errors import LedgerError, LedgerFull
 from fermix.entrypoints.daemon import loop_options
 from fermix.entrypoints.endings import GatewayCrashed, first_error, why
 from fermix.entrypoints.models import local_available
 from fermix.entrypoints.owner import own
-from fermix.entrypoints.preparation import Prepared, logged, prepare
+from fermix.entrypoints.preparation import Prepared, logged
 from fermix.infrastructure.local_socket.place import UnsafeFolder
 from fermix.infrastructure.local_socket.server import SocketUnavailable
 from fermix.infrastructure.settings.choice import ProviderChoiceError, choose_provider
@@ -31,25 +30,22 @@ _log = logging.getLogger("fermix.owner")
 
 
 @contextmanager
-def own_home(path: Path, environ: Mapping[str, str], *, verbose: bool) -> Iterator[None]:
+def own_home(prepared: Prepared, environ: Mapping[str, str], *, verbose: bool) -> Iterator[None]:
     """Own a home in a background thread while the block lasts, and serve its control socket.
 
     The block talks to the socket like to a daemon's. Other commands may join it; at the end their questions are
     answered before the home is given back, while an error in the block (an interrupt too) ends them at once.
 
     Args:
-        path: the home, absolute.
+        prepared: the home and its settings.
         environ: the environment.
         verbose: show the log on stderr.
 
     Raises:
         HomeBusy: another process owns the home.
         HomeUnusable: the home, its ledger or its socket cannot be used.
-        ConfigError: the settings are wrong.
-        ProviderChoiceError: the provider that is to answer cannot run in this version.
         GatewayCrashed: a bug ended the gateway.
     """
-    prepared = prepare(path, environ)
     for note in prepared.notes:
         click.echo(f"fermix: {note}", err=True)
     with (
@@ -88,6 +84,8 @@ def _usable(home: Home) -> Iterator[None]:
     try:
         with first_error():
             yield
+    except LedgerFull as exc:
+        raise HomeUnusable(home.path, HomeProblem.NO_SPACE) from exc
     except (LedgerError, SocketUnavailable, UnsafeFolder) as exc:
         raise HomeUnusable(home.path, HomeProblem.BROKEN, why(exc)) from exc
     except (HomeBusy, HomeUnusable):
@@ -97,13 +95,8 @@ def _usable(home: Home) -> Iterator[None]:
         raise GatewayCrashed(exc, home.log) from exc
 
 
-def needs_local_model(path: Path, environ: Mapping[str, str]) -> bool:
-    """Whether an answer needs the local model and its file is not there yet.
-
-    Raises:
-        HomeUnusable, ConfigError, ProviderChoiceError: as for `own_home`.
-    """
-    prepared = prepare(path, environ)
+def needs_local_model(prepared: Prepared) -> bool:
+    """Whether an answer needs the local model and its file is not there yet."""
     settings = prepared.loaded.settings
     try:
         chosen = choose_provider(settings, local_available=True).name

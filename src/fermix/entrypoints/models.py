@@ -63,7 +63,7 @@ class ModelBuilder:
 
     def __call__(self, choice: ProviderChoice) -> OpenAIModel:
         """The model, with nothing opened yet."""
-        return self._local(choice) if choice.name == LOCAL else _remote(choice)
+        return self._local(choice) if choice.name == LOCAL else remote_model(choice)
 
     def _local(self, choice: ProviderChoice) -> OpenAIModel:
         local = local_profile(self._home, self._settings)
@@ -87,7 +87,8 @@ def _leased(runtime: LocalRuntime) -> EndpointSource:
     return source
 
 
-def _remote(choice: ProviderChoice) -> OpenAIModel:
+def remote_model(choice: ProviderChoice) -> OpenAIModel:
+    """The model of any choice but `local`, with nothing opened yet."""
     return build_model(
         profile=ModelProfile(
             provider=choice.name,

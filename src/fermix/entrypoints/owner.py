@@ -34,7 +34,7 @@ from fermix.infrastructure.settings.loading import LoadedSettings
 from fermix.infrastructure.settings.watching import watch_policies
 from fermix.infrastructure.system.clock import SystemClock
 from fermix.infrastructure.system.footprint import settle_garbage
-from fermix.infrastructure.system.home import Home
+from fermix.infrastructure.system.home import Home, home_unusable
 from fermix.infrastructure.system.lock import Holder, HomeBusy, hold_home, hold_home_within
 from fermix.infrastructure.system.signals import wait_for_stop_signal
 
@@ -65,7 +65,7 @@ async def own(
 
     Raises:
         HomeBusy: another process owns the home.
-        HomeUnusable: its lock cannot be used.
+        HomeUnusable: its lock or `daemon.json` cannot be written.
         LedgerError: the ledger cannot be opened, broke, or another process took the home.
         SocketUnavailable: the control socket cannot be opened.
     """
@@ -206,16 +206,17 @@ class _Desk:
     def announce(self) -> None:
         self.listening = True
         identity = self.operations.identity
-        write_daemon_file(
-            self.home.path,
-            DaemonFile(
-                instance=identity.instance,
-                epoch=identity.epoch,
-                pid=identity.pid,
-                socket=str(self.socket),
-                http_port=self.operations.http_port,
-            ),
+        content = DaemonFile(
+            instance=identity.instance,
+            epoch=identity.epoch,
+            pid=identity.pid,
+            socket=str(self.socket),
+            http_port=self.operations.http_port,
         )
+        try:
+            write_daemon_file(self.home.path, content)
+        except OSError as exc:
+            raise home_unusable(self.home.path, exc) from exc
 
 
 def _socket_path(home: Home, environ: Mapping[str, str]) -> Path:

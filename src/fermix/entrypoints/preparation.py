@@ -2,22 +2,20 @@
 
 import logging
 from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from pydantic import SecretStr
 
-from fermix.infrastructure.settings.choice import (
-    MissingModelError,
-    ProviderChoiceError,
-    UnsupportedProviderError,
-    choose_provider,
-)
+from fermix.entrypoints.stored_secrets import StoresOf
+from fermix.infrastructure.settings.choice import ProviderChoiceError, choose_provider
 from fermix.infrastructure.settings.loading import LoadedSettings, load_settings
 from fermix.infrastructure.settings.model import Settings
-from fermix.infrastructure.system.home import Home, open_home
+from fermix.infrastructure.settings.problems import ConfigError
+from fermix.infrastructure.settings.stoppers import start_stopper
+from fermix.infrastructure.system.home import Home, home_unusable, open_home
 from fermix.infrastructure.telemetry.logging import LogFile, logging_to
 from fermix.infrastructure.telemetry.redaction import Redactor
 
@@ -30,11 +28,13 @@ class Prepared:
 
     Attributes:
         notes: one line each, for stderr.
+        trouble: why the provider cannot answer yet; for the log alone, since whoever asks is told.
     """
 
     home: Home
     loaded: LoadedSettings
     notes: tuple[str, ...]
+    trouble: str | None = None
 
 
 def prepare(path: Path, environ: Mapping[str, str]) -> Prepared:
@@ -42,27 +42,29 @@ def prepare(path: Path, environ: Mapping[str, str]) -> Prepared:
 
     Raises:
         HomeUnusable: the home cannot be used.
-        ConfigError: the settings are wrong; the text names every problem.
-        UnsupportedProviderError: the provider that is to answer cannot run in this version.
-        MissingModelError: it needs a model to be named.
+        ConfigError: the settings are wrong, or the provider they choose cannot run in this version or needs a
+            model to be named; the text names every problem.
     """
     home = open_home(path)
-    loaded = load_settings(path, environ)
-    note: str | None = None
+    loaded = load_settings(path, environ, stores=StoresOf(path, environ))
+    stopper = start_stopper(loaded.settings, home.config)
+    if stopper is not None:
+        raise ConfigError([stopper])
     try:
         note = choose_provider(loaded.settings, local_available=True).note
-    except (UnsupportedProviderError, MissingModelError):
-        raise
     except ProviderChoiceError as exc:
-        note = str(exc)
-    return Prepared(
-        home=home, loaded=loaded, notes=loaded.warnings if note is None else (*loaded.warnings, note)
-    )
+        return Prepared(home=home, loaded=loaded, notes=loaded.warnings, trouble=str(exc))
+    notes = loaded.warnings if note is None else (*loaded.warnings, note)
+    return Prepared(home=home, loaded=loaded, notes=notes)
 
 
 @contextmanager
 def logged(prepared: Prepared, *, console: TextIO | None) -> Generator[None]:
-    """Write the log of this home, with every secret of its settings redacted, while the context lasts."""
+    """Write the log of this home, with every secret of its settings redacted, while the context lasts.
+
+    Raises:
+        HomeUnusable: the log cannot be opened.
+    """
     telemetry = prepared.loaded.settings.core.telemetry
     redactor = Redactor()
     for secret in secrets_of(prepared.loaded.settings):
@@ -72,8 +74,15 @@ def logged(prepared: Prepared, *, console: TextIO | None) -> Generator[None]:
         max_bytes=telemetry.log_max_mb * 1024 * 1024,
         kept=telemetry.log_files,
     )
-    with logging_to(redactor=redactor, level=telemetry.log_level, file=file, console=console):
-        for note in prepared.notes:
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(
+                logging_to(redactor=redactor, level=telemetry.log_level, file=file, console=console)
+            )
+        except OSError as exc:
+            raise home_unusable(prepared.home.path, exc) from exc
+        trouble = () if prepared.trouble is None else (prepared.trouble,)
+        for note in (*prepared.notes, *trouble):
             _log.warning("settings.note", extra={"note": note})
         yield
 

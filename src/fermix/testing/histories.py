@@ -14,11 +14,11 @@ from fermix.domain.ids import ChatId
 from fermix.testing.history.events import Ask, Died, Fate, History, Said
 from fermix.testing.history.gateway import ProcessDied, SimulatedGateway
 from fermix.testing.history.promises import Promise, Violation, check
-from fermix.testing.history.saboteurs import SABOTEURS, Sabotage
+from fermix.testing.history.saboteurs import BREAKS, SABOTEURS, Sabotage
 from fermix.testing.history.world import World, chat_at
 from fermix.testing.ledger_harness import LedgerHarness, OpenLedger
 
-__all__ = ["SABOTEURS", "History", "Promise", "Sabotage", "Violation", "check", "run_history"]
+__all__ = ["BREAKS", "SABOTEURS", "History", "Promise", "Sabotage", "Violation", "check", "run_history"]
 
 
 async def run_history(

@@ -141,8 +141,12 @@ class FermixHome:
         max_text: int | None = None,
         clock: Path | None = None,
         ear: Path | None = None,
+        broken: Path | None = None,
     ) -> Daemon:
-        """Start a daemon, with the test-only channel if there is a far side, or the transcriber of `ear`."""
+        """Start a daemon, with the test-only channel if there is a far side, or the transcriber of `ear`.
+
+        With a far side its disk refuses to sync the ledger while the file `broken` is there.
+        """
         arguments = ["-m", "fermix.entrypoints.daemon"]
         if ear is not None:
             arguments = ["-m", "tests.e2e.hearing_daemon", "--ear", str(ear)]
@@ -154,6 +158,8 @@ class FermixHome:
             arguments += ["--max-text", str(max_text)]
         if clock is not None:
             arguments += ["--clock", str(clock)]
+        if broken is not None:
+            arguments += ["--broken", str(broken)]
         output = self.path.parent / f"daemon-{len(self.started)}.out"
         with output.open("wb") as file:
             process = subprocess.Popen(

@@ -1,7 +1,8 @@
 """The daemon with the test-only channel, and with a place in its ledger where it kills itself.
 
 `python -m tests.e2e.harness.killable_daemon --far PORT [--kill before:settle:1]` is `fermix run` with three parts
-of its container replaced; the product itself knows nothing of any of this.
+of its container replaced; the product itself knows nothing of any of this. With `--broken FILE` the disk refuses
+every sync of the ledger while that file is there.
 """
 
 import argparse
@@ -40,6 +41,7 @@ from fermix.entrypoints.daemon import main as run_daemon
 from tests.e2e.harness.people import GUEST, HELPER, OWNER
 from tests.e2e.harness.polling_channel import TEST_CHANNEL, PollingChannel
 from tests.e2e.harness.shifted_clock import shift_clocks
+from tests.integration.ledger.disks import a_disk
 
 CALLS = (
     *("receive", "admit", "command", "acknowledge", "claim", "model", "stream"),
@@ -251,10 +253,16 @@ def main() -> int:
     parser.add_argument("--kill", type=Death.parse, default=Death())
     parser.add_argument("--max-text", type=int)
     parser.add_argument("--clock", type=Path)
+    parser.add_argument("--broken", type=Path)
     given = parser.parse_args()
     if given.clock is not None:
         shift_clocks(given.clock)
-    return run_daemon([], override=partial(put_in, port=given.far, max_text=given.max_text, death=given.kill))
+    override = partial(put_in, port=given.far, max_text=given.max_text, death=given.kill)
+    if given.broken is None:
+        return run_daemon([], override=override)
+    with a_disk() as disk:
+        disk.refuses_syncs_while = given.broken
+        return run_daemon([], override=override)
 
 
 if __name__ == "__main__":

@@ -188,7 +188,13 @@ def test_another_users_daemon_denies_with_status_5(home: Path) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["--unknown", "x"], ["one", "two"], ["--session", "s", "--new", "x"], ["--timeout", "0", "x"]],
+    [
+        ["--unknown", "x"],
+        ["one", "two"],
+        ["--session", "s", "--new", "x"],
+        ["--session", "s" * 201, "x"],
+        ["--timeout", "0", "x"],
+    ],
 )
 def test_mistakes_end_with_status_2_as_text_and_as_a_document(
     home: Path, daemon: ScriptedControl, arguments: list[str]

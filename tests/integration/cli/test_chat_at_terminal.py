@@ -86,6 +86,17 @@ def test_a_backslash_in_the_middle_does_not_keep_a_message_from_being_sent(
     assert daemon.asked[0].text == "a\\b c\\\\"
 
 
+@pytest.mark.parametrize("sequence", ["[31m", "[38;5;1m", "[m", "[<0;3;3M", "[64;3;3M", "[9;9R"])
+def test_a_sequence_that_no_key_sends_is_no_part_of_a_message(
+    home: Path, daemon: ScriptedControl, sequence: str
+) -> None:
+    with chatting(home) as chat:
+        chat.wait_for_prompt()
+        chat.press(f"on{ESCAPE}{sequence}e\r")
+        chat.wait_for_last("> one\necho one\n>")
+    assert [asked.text for asked in daemon.asked] == ["one"]
+
+
 @pytest.mark.parametrize("blank", ["\r", "  \r"])
 def test_nothing_typed_is_not_sent(home: Path, daemon: ScriptedControl, blank: str) -> None:
     with chatting(home) as chat:
@@ -278,6 +289,27 @@ def test_what_is_typed_while_an_answer_comes_is_not_mixed_into_it(
         chat.wait_for_last("so **far**\nfermix: Stopped. Ctrl-C once more leaves.\n>")
 
 
+def test_stopped_by_the_shell_the_keyboard_is_the_shells_until_the_chat_goes_on(
+    home: Path, daemon: ScriptedControl
+) -> None:
+    echoes = "stty -a | grep -q ' echo '"
+    wait = f"(while {echoes}; do :; done; echo quiet again) &"
+    command = f'set -m; "$0" "$@"; {echoes} && echo shell echoes; {wait} fg %1; {echoes} && echo end echoes'
+    with on_terminal(
+        {**environment(home), "TERM": "xterm-256color"}, "chat", wrapped_in=["sh", "-c", command]
+    ) as chat:
+        chat.say("hold")
+        chat.wait_for("so **far**")
+        chat.press("\x1a")
+        chat.wait_for("shell echoes")
+        chat.wait_for("quiet again")
+        chat.press(f"typed ahead{CTRL_C}")
+        chat.wait_for_last("fermix: Stopped. Ctrl-C once more leaves.\n>")
+        chat.press(CTRL_D)
+        chat.wait_for_last("end echoes")
+    assert daemon.cancelled.wait(PATIENCE_SECONDS)
+
+
 def test_a_failed_message_is_a_sentence_and_the_next_one_is_answered(
     home: Path, daemon: ScriptedControl
 ) -> None:
@@ -319,7 +351,9 @@ def test_with_an_output_that_is_no_terminal_there_is_no_prompt(
     assert (tmp_path / "out").read_text() == "echo one\n"
 
 
-@pytest.mark.parametrize("arguments", [["--no-input"], ["--session", " "], ["--unknown"], ["text"]])
+@pytest.mark.parametrize(
+    "arguments", [["--no-input"], ["--session", " "], ["--session", "s" * 201], ["--unknown"], ["text"]]
+)
 def test_wrong_usage_ends_with_status_2(home: Path, daemon: ScriptedControl, arguments: list[str]) -> None:
     done = fermix(home, "chat", *arguments)
     assert (done.status, done.out) == (2, "")

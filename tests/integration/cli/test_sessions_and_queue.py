@@ -1,5 +1,7 @@
 """`fermix sessions` and `fermix queue`, with a daemon, with an older one, and without any."""
 
+import io
+import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,9 +13,16 @@ from fermix.application.ports.queue_listing import ListedTurn, OpenReplies, Queu
 from fermix.domain.ids import AccountId, ChannelName, ChatId, LaneId, TurnId
 from fermix.domain.route import Route
 from fermix.domain.turn import TurnState
-from tests.integration.cli.command_line import fermix
+from fermix.entrypoints.cli.command_failed import CommandFailed
+from fermix.entrypoints.cli.owner_call import with_owner
+from fermix.entrypoints.cli.terminal import Terminal
+from fermix.entrypoints.exit_codes import ExitCode
+from fermix.infrastructure.local_socket.client import ControlClient
+from fermix.infrastructure.local_socket.protocol import Verb
+from tests.integration.cli.command_line import environment, fermix
 from tests.integration.local_socket.scripted_control import ScriptedControl
 
+SILENT_SECONDS = 0.05
 NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
@@ -172,3 +181,20 @@ def test_without_a_daemon_there_is_nothing_to_settle_in_an_empty_home(home: Path
 def test_a_wrong_configuration_is_told_with_its_status(home: Path) -> None:
     (home / "config.toml").write_text("nonsense = [")
     assert fermix(home, "queue", "list").status == 7
+
+
+def test_an_owner_that_hangs_is_not_asked_twice(home: Path) -> None:
+    asked: list[Verb] = []
+
+    def use(client: ControlClient) -> None:
+        asked.append(Verb.QUEUE)
+        client.call(Verb.QUEUE, seconds=SILENT_SECONDS)
+
+    terminal = Terminal(environ=environment(home), input=0, out=io.StringIO(), err=io.StringIO())
+    with socket.socket(socket.AF_UNIX) as hanging:
+        hanging.bind(str(home / "daemon.sock"))
+        hanging.listen()
+        with pytest.raises(CommandFailed, match="did not answer") as caught:
+            with_owner(terminal, use)
+    assert caught.value.exit_code is ExitCode.FAILURE
+    assert asked == [Verb.QUEUE]

@@ -247,6 +247,26 @@ def test_with_a_daemon_it_is_said_when_it_applies(
         assert fermix(home, "config", "set", key, "1002", "--json").document["applies"] == applies
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        (b"fermix_core.agent.name", b"caf\xe9"),
+        (b"fermix_core.providers.openai.api_key", b"sk-\xe9"),
+        (b"fermix_channels.telegram.allowed_user_ids", b'["\xe9"]'),
+        (b'fermix_core.providers."caf\xe9".base_url', b"http://127.0.0.1"),
+    ],
+)
+def test_what_is_no_utf_8_is_refused_and_changes_nothing(
+    home: Path, config: Path, key: bytes, value: bytes
+) -> None:
+    before = config.read_bytes()
+    done = fermix(home, "config", "set", key, value)
+    assert done.status in {2, 7}
+    assert "Traceback" not in done.err
+    assert "sk-" not in done.err
+    assert config.read_bytes() == before
+
+
 def test_another_ask_at_work_applies_nothing(home: Path, config: Path) -> None:
     with served(home / "daemon.sock", ScriptedControl(kind=OwnerKind.IN_PROCESS)):
         assert fermix(home, "config", "set", "fermix_web.port", "1", "--json").document["applies"] is None

@@ -17,6 +17,7 @@ from tests.needs import Unprivileged
 ORDER = [
     "home",
     "config",
+    "secrets",
     "provider",
     "local model",
     "transcription",
@@ -76,7 +77,7 @@ def test_the_table_is_aligned_plain_text(home: Path) -> None:
     row = lines.index("[FAIL] channels        misconfigured: slack")
     assert "every message will be denied" in lines[row + 1]
     assert lines[row + 2].lstrip().startswith("> ")
-    assert lines[-1] == "8 ok, 1 to be looked at, 1 failed, 3 skipped"
+    assert lines[-1] == "8 ok, 2 to be looked at, 1 failed, 3 skipped"
 
 
 @pytest.mark.parametrize(
@@ -146,6 +147,22 @@ def test_a_home_below_a_folder_open_to_all_fails(tmp_path: Path) -> None:
     assert f"{shared} is writable by all" in doctor(shared / "home").words_of("home")
 
 
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_home_whose_path_is_no_text_fails_and_the_rest_is_still_looked_at(
+    tmp_path: Path, is_there: bool
+) -> None:
+    home = tmp_path / os.fsdecode(b"caf\xe9")
+    if is_there:
+        home.mkdir(mode=0o700)
+        a_ledger(tmp_path / "ledger.db")
+        (tmp_path / "ledger.db").rename(home / "ledger.db")
+    seen = doctor(home)
+    assert (seen.status, seen.status_of("home")) == (1, "fail")
+    assert "is not UTF-8 text" in seen.words_of("home")
+    assert seen.status_of("database") == "ok"
+    assert list(seen.rows) == ORDER
+
+
 DIAGNOSE = """
 import os, sys
 from pathlib import Path
@@ -203,8 +220,10 @@ def test_a_key_in_a_secret_store_is_not_waited_for(home: Path) -> None:
     (home / "config.toml").chmod(0o600)
     seen = doctor(home, PYTHON_KEYRING_BACKEND="keyring.backends.fail.Keyring")
     assert (seen.status, seen.status_of("provider")) == (1, "fail")
-    assert "fermix_core.providers.openai.api_key is kept in a secret store" in seen.words_of("provider")
-    assert "secret store" in seen.words_of("config")
+    told = "fermix_core.providers.openai.api_key is kept in the system's keychain: PYTHON_KEYRING_BACKEND"
+    assert told in seen.words_of("provider")
+    assert told in seen.words_of("config")
+    assert (seen.status_of("secrets"), told in seen.words_of("secrets")) == ("warn", True)
 
 
 def test_a_pasted_line_end_is_no_part_of_a_key(home: Path) -> None:

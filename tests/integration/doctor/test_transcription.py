@@ -70,7 +70,7 @@ def test_a_login_by_subscription_fails_with_the_reason(home: Path) -> None:
 def test_a_key_in_a_store_that_is_not_read_is_told(home: Path) -> None:
     status, said = seen_with(home, f"{SECTION}backend = 'deepgram'\ndeepgram_api_key = '@keyring'\n")
     assert status == "fail"
-    assert "is kept in a secret store" in said
+    assert "is kept in the system's keychain" in said
 
 
 def test_a_key_that_means_nothing_is_a_warning(home: Path) -> None:

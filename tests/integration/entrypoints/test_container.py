@@ -169,7 +169,7 @@ async def test_status_and_stop_go_over_the_socket(tmp_path: Path) -> None:
 def test_a_bug_in_the_gateway_is_a_sentence_for_people_and_a_traceback_in_the_log(tmp_path: Path) -> None:
     home = tmp_path / "home"
     environ = {"HOME": str(tmp_path)}
-    with own_home(home, environ, verbose=False):
+    with own_home(prepare(home, environ), environ, verbose=False):
         pass
     ledger = apsw.Connection(str(home / "ledger.db"))
     ledger.execute("ALTER TABLE lanes RENAME COLUMN served TO gone")
@@ -181,5 +181,5 @@ def test_a_bug_in_the_gateway_is_a_sentence_for_people_and_a_traceback_in_the_lo
 
 
 def run_until_it_ends(home: Path, environ: dict[str, str]) -> None:
-    with own_home(home, environ, verbose=False):
+    with own_home(prepare(home, environ), environ, verbose=False):
         pass

@@ -376,6 +376,19 @@ async def test_an_address_of_another_machine_cannot_be_listened_on() -> None:
         )
 
 
+async def test_who_is_told_the_port_and_fails_ends_the_serving() -> None:
+    told: list[int] = []
+
+    def fail(port: int) -> None:
+        told.append(port)
+        raise OSError("there is no room to note it")
+
+    with anyio.fail_after(5), pytest.RaisesGroup(OSError):
+        await serve_http(_endpoints(_Gateway()), bind="127.0.0.1", port=0, token=_TOKEN, on_bound=fail)
+    with pytest.raises(OSError, match="connect"):
+        await anyio.connect_tcp("127.0.0.1", told[0])
+
+
 async def test_the_port_is_free_again_when_serving_ends_with_clients_connected() -> None:
     async with _serving() as port:
         idle = await anyio.connect_tcp("127.0.0.1", port)

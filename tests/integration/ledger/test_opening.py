@@ -115,11 +115,13 @@ _BACK_TO_SECOND = (
     "DROP INDEX media_blob",
     "ALTER TABLE outbox DROP COLUMN blob",
 )
+BACK_TO_FIRST = (*_BACK_TO_SECOND, "DROP TABLE moves")
+"""What makes a file of version 1 of one of this version."""
 
 
 @pytest.mark.parametrize(
     ("version", "back"),
-    [(1, (*_BACK_TO_SECOND, "DROP TABLE moves")), (2, _BACK_TO_SECOND), (3, _BACK_TO_THIRD)],
+    [(1, BACK_TO_FIRST), (2, _BACK_TO_SECOND), (3, _BACK_TO_THIRD)],
 )
 async def test_a_file_of_an_older_version_is_brought_to_this_one_with_all_that_is_in_it(
     path: Path, version: int, back: tuple[str, ...]
@@ -183,6 +185,30 @@ async def test_a_damaged_file_is_named(path: Path) -> None:
     with pytest.raises(LedgerDamaged, match=r"ledger\.db is damaged"):
         async with a_ledger(path):
             pass
+
+
+async def test_a_link_to_somebodys_file_leaves_that_file_as_it_is(path: Path, tmp_path: Path) -> None:
+    theirs = tmp_path / "theirs"
+    theirs.write_text("somebody's notes")
+    theirs.chmod(0o644)
+    os.symlink(theirs, path)  # noqa: PTH211  a test may block for a moment
+    with pytest.raises(NotALedger):
+        async with a_ledger(path):
+            pass
+    assert (mode(theirs), theirs.read_text()) == (0o644, "somebody's notes")
+
+
+async def test_a_ledger_behind_a_link_is_closed_to_others(path: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere" / "ledger.db"
+    elsewhere.parent.mkdir()
+    async with an_owned_ledger(elsewhere):
+        pass
+    elsewhere.chmod(0o644)
+    os.symlink(elsewhere, path)  # noqa: PTH211  a test may block for a moment
+    async with an_owned_ledger(path) as ledger:
+        await admit_one(ledger, says("1"))
+        modes = {file.name: mode(file) for file in elsewhere.parent.iterdir()}
+    assert modes == {"ledger.db": 0o600, "ledger.db-wal": 0o600, "ledger.db-shm": 0o600}
 
 
 @pytest.mark.parametrize("place", ["missing/ledger.db", "file/ledger.db", "folder"])

@@ -26,6 +26,7 @@ from fermix.infrastructure.local_socket.client import (
     DeadlinePassed,
     Denied,
     ForeignProtocol,
+    Hangs,
     NoDaemon,
     OutputClosed,
     Refused,
@@ -253,7 +254,7 @@ def test_a_server_that_says_nothing_is_given_up(tmp_path: Path) -> None:
         done.wait(PATIENCE_SECONDS)
 
     with stranger(tmp_path / "daemon.sock", behave), connect(tmp_path) as client:
-        with pytest.raises(ConnectionLost, match="did not answer"):
+        with pytest.raises(Hangs, match="did not answer"):
             client.call(Verb.IDENTIFY, seconds=0.05)
         done.set()
 

@@ -88,6 +88,21 @@ async def test_thoughts_go_back_to_their_maker_and_to_nobody_else(wire: Wire) ->
     assert "need the file" not in other
 
 
+async def test_what_a_strict_server_cannot_read_is_not_sent_back_to_it() -> None:
+    half = r'{"index":0,"id":"call \ud83d","function":{"name":"look","arguments":"{}"}}'
+    frames = (
+        'data: {"choices":[{"index":0,"delta":{"tool_calls":[' + half + "]}}]}\n\n",
+        'data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}\n\n',
+    )
+    with strict_server(Frames(frames=frames), Say(text="Done.")) as server:
+        async with model_at(server.base_url, Wire.CHAT_COMPLETIONS) as model:
+            first = await ask(model)
+            assert (await ask(model, UserEntry(text="Hello?"), *as_history(first))).text == "Done."
+
+    said, result = server.requests[1].body["messages"][2:4]
+    assert said["tool_calls"][0]["id"] == result["tool_call_id"] == "call \ufffd"
+
+
 async def test_without_an_effort_no_reasoning_is_asked_for_or_sent_back() -> None:
     with strict_server(Say(reasoning="hm", text="Yes."), Say(text="Still.")) as server:
         async with model_at(server.base_url, Wire.RESPONSES) as model:

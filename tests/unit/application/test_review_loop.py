@@ -72,8 +72,19 @@ async def test_a_call_that_fails_now_and_then_does_not_end_a_turn() -> None:
     assert answer.text == "ok"
 
 
-@pytest.mark.parametrize("arguments", ['{"a": NaN}', '{"a": [-Infinity]}'])
-async def test_numbers_that_json_does_not_know_are_refused_and_never_kept(arguments: str) -> None:
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"a": NaN}',
+        '{"a": [-Infinity]}',
+        '{"a": 1e999}',
+        '{"a": [-1e999]}',
+        r'{"a": "\ud83d"}',
+        r'{"\uDE00\ud83d": 1}',
+        '{"a": "\ud83d"}',
+    ],
+)
+async def test_what_a_stricter_reader_of_json_refuses_is_refused_and_never_kept(arguments: str) -> None:
     tool = RecordingTool("t")
     work = task(ScriptedModel([calls("t", arguments=arguments), says("ok")]), tool)
     await AgentLoop(max_iterations=3).run(work)

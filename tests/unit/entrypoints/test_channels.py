@@ -155,7 +155,9 @@ print(next(one.detail for one in initial_health(found, {{}}) if one.name == "tel
     assert said.stdout.strip() == "its library is missing: pip install 'fermix-agent[telegram]'"
 
 
-def test_the_library_is_loaded_only_for_a_channel_that_is_served(tmp_path: Path) -> None:
+def test_a_channels_library_is_loaded_only_where_it_is_served_and_the_editor_for_an_edit(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     home.mkdir(mode=0o700)
     (home / "config.toml").write_text('[fermix_channels.telegram]\nowner_user_id = "1001"\n')
@@ -171,7 +173,7 @@ from fermix.infrastructure.system.clock import SystemClock
 around = surroundings_of(Path({str(home)!r}), {{}})
 found = prepare(Path({str(home)!r}), {{"HOME": {str(tmp_path)!r}}}).loaded.settings
 assert not channels_of(found, OwnerKind.DAEMON, SystemClock(), around)
-print(sorted({{"telegram", "markdown_it"}} & sys.modules.keys()))
+print(sorted({{"telegram", "markdown_it", "tomlkit"}} & sys.modules.keys()))
 """
     said = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
     assert said.stdout.strip() == "[]"

@@ -2,7 +2,7 @@
 
 import click
 
-from fermix.entrypoints.cli.ask_options import AskOptions, contradicted, valid_timeout
+from fermix.entrypoints.cli.ask_options import AskOptions, contradicted, valid_timeout, wrong_session
 from fermix.entrypoints.cli.ask_run import run_ask
 from fermix.entrypoints.cli.foreground import GatewayForeground
 from fermix.entrypoints.cli.terminal import this_terminal
@@ -11,6 +11,13 @@ from fermix.entrypoints.cli.terminal import this_terminal
 def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
     if value is not None and not value.strip():
         raise click.BadParameter("it must not be blank.")
+    return value
+
+
+def _session(_context: click.Context, _parameter: click.Parameter, value: str | None) -> str | None:
+    wrong = None if value is None else wrong_session(value)
+    if wrong is not None:
+        raise click.BadParameter(wrong)
     return value
 
 
@@ -26,9 +33,7 @@ def _seconds(_context: click.Context, _parameter: click.Parameter, value: str | 
 @click.command()
 @click.argument("text", required=False)
 @click.option("-f", "--file", "files", multiple=True, metavar="FILE", help="Send this file along.")
-@click.option(
-    "--session", metavar="ID", callback=_not_blank, help="Continue this conversation (default: cli)."
-)
+@click.option("--session", metavar="ID", callback=_session, help="Continue this conversation (default: cli).")
 @click.option("--new", is_flag=True, help="Begin a new conversation.")
 @click.option("--model", metavar="MODEL", callback=_not_blank, help="Ask this model, as provider/model.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

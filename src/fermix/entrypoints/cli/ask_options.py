@@ -9,6 +9,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from fermix.infrastructure.local_socket.protocol import MAX_NAME_CHARACTERS
+
 
 class AskOptions(NamedTuple):
     """One command line of `ask`.
@@ -73,6 +75,15 @@ def contradicted(options: AskOptions) -> str | None:
     return None
 
 
+def wrong_session(value: str) -> str | None:
+    """What is wrong with the name of a conversation, as the rest of a sentence, or `None`."""
+    if not value.strip():
+        return "it must not be blank."
+    if len(value) > MAX_NAME_CHARACTERS:
+        return f"it must have at most {MAX_NAME_CHARACTERS} characters."
+    return None
+
+
 def valid_timeout(value: str) -> float | None:
     """Seconds as a positive, finite number, or `None` when it is none."""
     try:
@@ -102,7 +113,7 @@ def _read_value(options: AskOptions, argument: str, value: str) -> AskOptions | 
     match argument:
         case "-f" | "--file":
             return options._replace(files=(*options.files, value))
-        case "--session" if value.strip():
+        case "--session" if wrong_session(value) is None:
             return options._replace(session=value)
         case "--model" if value.strip():
             return options._replace(model=value)

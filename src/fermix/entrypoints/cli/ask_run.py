@@ -22,7 +22,7 @@ from fermix.entrypoints.cli.receiving import folder_for_files, with_files_saved
 from fermix.entrypoints.cli.terminal import Terminal
 from fermix.entrypoints.exit_codes import ExitCode, exit_code_of_failure
 from fermix.infrastructure.local_socket.asking import Accepted, Ended, Ending, Question
-from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost, ControlClient
+from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost, ControlClient, Hangs
 
 DEFAULT_SESSION = "cli"
 DEFAULT_USER = "operator"
@@ -140,8 +140,8 @@ class _Asking:
             try:
                 if self._ask(home, question, last=not tries_left):
                     return
-            except ConnectionLost:
-                if self._accepted is not None or not tries_left:
+            except ConnectionLost as lost:
+                if self._accepted is not None or not tries_left or isinstance(lost, Hangs):
                     raise
 
     def _ask(self, home: Path, question: Question, *, last: bool) -> bool:

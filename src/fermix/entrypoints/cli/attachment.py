@@ -12,6 +12,7 @@ from fermix.infrastructure.local_socket.client import (
     ClientError,
     ConnectionLost,
     ControlClient,
+    Hangs,
     NoDaemon,
     connect,
 )
@@ -105,6 +106,8 @@ def outlasted(client: ControlClient, *, patience: float, note: Note) -> bool:
     try:
         if client.call(Verb.STATUS).get("draining") is not True:
             return False
+    except Hangs:
+        return False
     except ConnectionLost:
         return True
     except ClientError:

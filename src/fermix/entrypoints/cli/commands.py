@@ -92,6 +92,12 @@ def _revoke() -> click.Command:
     return revoke
 
 
+def _setup() -> click.Command:
+    from fermix.entrypoints.cli.setup.command import setup
+
+    return setup
+
+
 def _doctor() -> click.Command:
     from fermix.entrypoints.cli.doctor_command import doctor
 
@@ -116,6 +122,7 @@ COMMANDS = MappingProxyType(
     {
         "ask": CommandEntry("Ask one question and print the answer.", _ask),
         "chat": CommandEntry("Talk, one message after another.", _chat),
+        "setup": CommandEntry("Choose who answers, the messengers and the transcription.", _setup),
         "run": CommandEntry("Run the daemon in the foreground.", _run),
         "status": CommandEntry("Show how the daemon stands.", _status),
         "stop": CommandEntry("Stop the daemon, and wait until it has gone.", _stop),

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,13 @@ from fermix.entrypoints.cli.home import home_folder
 from fermix.entrypoints.cli.terminal import Terminal, this_terminal
 from fermix.entrypoints.cli.terminal_text import visible
 from fermix.entrypoints.exit_codes import ExitCode
-from fermix.infrastructure.settings.advice import start_stopper
-from fermix.infrastructure.settings.effective import EffectiveValue, effective_settings
+from fermix.entrypoints.stored_secrets import StoresOf
+from fermix.infrastructure.settings.effective import EffectiveSettings, EffectiveValue, effective_settings
 from fermix.infrastructure.settings.home import CONFIG_FILE
 from fermix.infrastructure.settings.key_names import KnownKey, ValueKind, find_key, read_key
 from fermix.infrastructure.settings.loading import load_settings
-from fermix.infrastructure.settings.problems import ConfigError, Problem, dotted
+from fermix.infrastructure.settings.problems import ConfigError, dotted
+from fermix.infrastructure.settings.stoppers import start_stopper
 from fermix.infrastructure.settings.toml_view import shown, toml_view
 from fermix.infrastructure.settings.value_text import plain, toml_text
 
@@ -56,7 +58,7 @@ def show_command(*, defaults: bool, origins: bool, as_json: bool) -> int:
     """Show what is in force: defaults, the file, and the environment over it. Secrets are masked."""
     terminal = this_terminal()
     with explained(_file(terminal)):
-        effective = effective_settings(home_folder(terminal.environ), terminal.environ)
+        effective = _effective(terminal)
     if as_json:
         values = list(shown(effective, defaults=defaults))
         write_document(
@@ -95,19 +97,22 @@ def get_command(*, key: str, reveal: bool, as_json: bool) -> int:
         known = find_key(read_key(key))
         if known.kind is ValueKind.SECTION:
             raise wrong_usage(f"{key} is a table; `fermix config show --all` lists its keys.")
-        values = effective_settings(home_folder(terminal.environ), terminal.environ).values
-    found = _in_force(known, values)
+        effective = _effective(terminal)
+    found = _in_force(known, effective)
     value = None if found is None else plain(found.value, reveal=reveal)
+    unread = effective.loaded.unread.get(dotted(known.path))
     if as_json:
         origin = {"origin": "default"} if found is None else _origin(found)
-        write_document(terminal.out, {"ok": True, "key": dotted(known.path), "value": value, **origin})
+        why = {} if unread is None else {"unread": unread.state}
+        write_document(terminal.out, {"ok": True, "key": dotted(known.path), "value": value, **origin, **why})
         return ExitCode.OK
     if value is None:
-        _notes(terminal, [f"{key} is unset"])
+        _notes(terminal, [f"{key} is unset" if unread is None else unread.state])
         return ExitCode.OK
     terminal.out.write(visible(f"{value if isinstance(value, str) else toml_text(value)}\n"))
     if found is not None and found.is_secret and not reveal:
-        _notes(terminal, ["that is a secret; --reveal shows it on a terminal"])
+        where = "" if found.origin.place is None else f", kept in {found.origin.place}"
+        _notes(terminal, [f"that is a secret{where}; --reveal shows it on a terminal"])
     return ExitCode.OK
 
 
@@ -144,10 +149,11 @@ def validate_command(*, as_json: bool) -> int:
     """Check what a start would check. Exit status 7 when something is wrong, each problem with its line."""
     terminal = this_terminal()
     with explained(_file(terminal)):
-        loaded = load_settings(home_folder(terminal.environ), terminal.environ)
-        stopper = start_stopper(loaded.settings)
+        home = home_folder(terminal.environ)
+        loaded = load_settings(home, terminal.environ, stores=StoresOf(home, terminal.environ))
+        stopper = start_stopper(loaded.settings, loaded.path)
         if stopper is not None:
-            raise ConfigError([Problem(source=str(loaded.path), text=stopper)])
+            raise ConfigError([stopper])
     if as_json:
         facts = {"path": str(loaded.path), "exists": loaded.exists, "warnings": list(loaded.warnings)}
         write_document(terminal.out, {"ok": True, **facts})
@@ -180,14 +186,21 @@ def _from_input(key: str) -> str:
         raise wrong_usage("The value on standard input is not UTF-8.") from None
 
 
-def _in_force(known: KnownKey, values: tuple[EffectiveValue, ...]) -> EffectiveValue | None:
+def _effective(terminal: Terminal) -> EffectiveSettings:
+    home = home_folder(terminal.environ)
+    return effective_settings(home, terminal.environ, stores=StoresOf(home, terminal.environ))
+
+
+def _in_force(known: KnownKey, effective: EffectiveSettings) -> EffectiveValue | None:
     """The key's value; one of a table of secrets is looked for inside it."""
-    for each in values:
+    for each in effective.values:
         if each.path == known.path:
             return each
         if isinstance(each.value, Mapping) and each.path == known.path[:-1]:
             inner = each.value.get(known.path[-1])
-            return None if inner is None else EffectiveValue(path=known.path, value=inner, origin=each.origin)
+            places = (stored.place for stored in effective.loaded.stored if stored.key == known.path)
+            origin = replace(each.origin, place=next(places, None))
+            return None if inner is None else EffectiveValue(path=known.path, value=inner, origin=origin)
     return None
 
 
@@ -197,6 +210,8 @@ def _origin(each: EffectiveValue) -> dict[str, Any]:
         origin["line"] = each.origin.line
     if each.origin.variable is not None:
         origin["variable"] = each.origin.variable
+    if each.origin.place is not None:
+        origin["kept_in"] = each.origin.place
     return origin
 
 

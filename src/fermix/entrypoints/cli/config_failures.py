@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from fermix.application.ports.secrets import SecretStoreError
 from fermix.entrypoints.cli.command_failed import CommandFailed
 from fermix.entrypoints.exit_codes import ExitCode
 from fermix.infrastructure.settings.document_edit import EditRefused
@@ -39,6 +40,9 @@ def explained(path: Path) -> Generator[None]:
             exit_code=ExitCode.CONFIG_INVALID,
             facts={"problems": [problem_document(each) for each in error.problems]},
         ) from error
+    except SecretStoreError as error:
+        text = f"{error}. Nothing was saved."
+        raise CommandFailed(text, code="not_saved", exit_code=ExitCode.FAILURE) from error
     except FileBusy as error:
         raise CommandFailed(str(error), code="busy", exit_code=ExitCode.FAILURE) from error
     except HomeUnusable as error:

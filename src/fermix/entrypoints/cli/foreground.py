@@ -3,13 +3,10 @@
 from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from fermix.entrypoints.cli.command_failed import CommandFailed
 from fermix.entrypoints.exit_codes import ExitCode
-
-if TYPE_CHECKING:
-    from fermix.infrastructure.settings.choice import ProviderChoiceError
 
 Note = Callable[[str], None]
 
@@ -48,15 +45,16 @@ class GatewayForeground:
         """Fetch the local model if it is wanted and nothing else can answer, then serve the home."""
         from fermix.entrypoints.endings import GatewayCrashed
         from fermix.entrypoints.in_process import needs_local_model, own_home
-        from fermix.infrastructure.settings.choice import ProviderChoiceError
+        from fermix.entrypoints.preparation import prepare
         from fermix.infrastructure.settings.problems import ConfigError
         from fermix.infrastructure.system.home import HomeUnusable
         from fermix.infrastructure.system.lock import HomeBusy
 
         try:
-            if self._installs_model and needs_local_model(home, self._environ):
+            prepared = prepare(home, self._environ)
+            if self._installs_model and needs_local_model(prepared):
                 install_model(home, self._environ, note=note)
-            with own_home(home, self._environ, verbose=verbose):
+            with own_home(prepared, self._environ, verbose=verbose):
                 yield
         except HomeBusy as error:
             raise HomeTaken(str(error)) from error
@@ -68,8 +66,6 @@ class GatewayForeground:
             raise CommandFailed(
                 str(error), code="config_invalid", exit_code=ExitCode.CONFIG_INVALID
             ) from error
-        except ProviderChoiceError as error:
-            raise _unchosen(error) from error
 
 
 def install_model(home: Path, environ: Mapping[str, str], *, note: Note) -> Path:
@@ -84,21 +80,3 @@ def install_model(home: Path, environ: Mapping[str, str], *, note: Note) -> Path
         return install(home, progress=note, environment=environ)
     except ModelInstallError as error:
         raise CommandFailed(str(error), code="no_model", exit_code=ExitCode.NO_MODEL) from error
-
-
-def _unchosen(error: "ProviderChoiceError") -> CommandFailed:
-    from fermix.infrastructure.settings.choice import (
-        MissingCredentialError,
-        ModelNameError,
-        NoProviderError,
-    )
-
-    match error:
-        case MissingCredentialError():
-            return CommandFailed(str(error), code="credential_missing", exit_code=ExitCode.CREDENTIALS)
-        case NoProviderError():
-            return CommandFailed(str(error), code="no_model", exit_code=ExitCode.NO_MODEL)
-        case ModelNameError():
-            return CommandFailed(str(error), code="usage", exit_code=ExitCode.USAGE)
-        case _:
-            return CommandFailed(str(error), code="config_invalid", exit_code=ExitCode.CONFIG_INVALID)

@@ -2,7 +2,7 @@
 
 import click
 
-from fermix.entrypoints.cli.command_failed import write_document
+from fermix.entrypoints.cli.command_failed import CommandFailed, write_document
 from fermix.entrypoints.cli.foreground import install_model
 from fermix.entrypoints.cli.home import home_folder
 from fermix.entrypoints.cli.terminal import this_terminal
@@ -34,10 +34,16 @@ def install_command() -> int:
 def list_command(*, as_json: bool) -> int:
     """List the local model and whether it is installed."""
     from fermix.infrastructure.providers.local.files import model_file
+    from fermix.infrastructure.system.home import home_unusable
 
     terminal = this_terminal()
-    path = model_file(home_folder(terminal.environ))
-    installed = path.is_file()
+    home = home_folder(terminal.environ)
+    path = model_file(home)
+    try:
+        installed = path.is_file()
+    except OSError as exc:
+        unusable = home_unusable(home, exc)
+        raise CommandFailed(str(unusable), code="home_unusable", exit_code=ExitCode.FAILURE) from exc
     if as_json:
         models = [{"provider": "local", "name": path.stem, "installed": installed, "path": str(path)}]
         write_document(terminal.out, {"ok": True, "models": models})

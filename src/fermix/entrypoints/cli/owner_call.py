@@ -9,7 +9,7 @@ from fermix.entrypoints.cli.foreground import GatewayForeground
 from fermix.entrypoints.cli.home import home_folder
 from fermix.entrypoints.cli.terminal import Terminal
 from fermix.entrypoints.cli.terminal_text import visible
-from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost, ControlClient
+from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost, ControlClient, Hangs
 
 T = TypeVar("T")
 
@@ -39,6 +39,8 @@ def with_owner(terminal: Terminal, use: Callable[[ControlClient], T]) -> T:
     try:
         try:
             return once()
+        except Hangs:
+            raise
         except ConnectionLost:
             return once()
     except ClientError as error:

@@ -111,14 +111,16 @@ def _key_origin(situation: Situation, choice: ProviderChoice) -> str:
         return "it is asked without a key"
     path: KeyPath = ("fermix_core", "providers", choice.name, "api_key")
     variable = read_environment(situation.environ).origins.get(path)
-    return f"its key is there, from {'config.toml' if variable is None else variable}"
+    if variable is None and situation.loaded is not None:
+        places = {each.key: each.place for each in situation.loaded.stored}
+        return f"its key is there, from {places.get(path, 'config.toml')}"
+    return f"its key is there, from {variable}"
 
 
 def _stored_key(loaded: LoadedSettings, name: str | None) -> list[str]:
     key = dotted(("fermix_core", "providers", name or "", "api_key"))
-    if key not in loaded.stored_secrets:
-        return []
-    return [f"{key} is kept in a secret store, which this version does not read"]
+    unread = loaded.unread.get(key)
+    return [] if unread is None else [unread.state]
 
 
 def channels(situation: Situation) -> Finding:
@@ -141,14 +143,18 @@ def _begun(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> bool:
     """Telegram is enabled by default, which alone is no wish for it."""
     chosen = "enabled" in channel.model_fields_set or channel.has_access or bool(channel.odd_entries)
     credentials = _needed(name, channel, loaded)
-    return chosen or len(_missing(name, channel, loaded)) < len(credentials) or bool(_stored(name, loaded))
+    return (
+        chosen
+        or len(_missing(name, channel, loaded)) < len(credentials)
+        or bool(_stored(name, channel, loaded))
+    )
 
 
 def _facts(
     name: str, channel: ChannelSettings, loaded: LoadedSettings, environ: Mapping[str, str]
 ) -> ChannelFacts:
     missing = _missing(name, channel, loaded)
-    stored = _stored(name, loaded)
+    stored = _stored(name, channel, loaded)
     plugin = loaded.plugins.get(name)
     has_drafts = name in WITH_DRAFTS if plugin is None else plugin.shows_drafts
     return ChannelFacts(
@@ -191,7 +197,7 @@ def _text(value: object) -> str:
     return value.get_secret_value() if isinstance(value, SecretStr) else str(value or "")
 
 
-def _stored(name: str, loaded: LoadedSettings) -> tuple[str, ...]:
-    plugin = loaded.plugins.get(name)
-    keys = CREDENTIALS.get(name, ()) if plugin is None else plugin.requires
-    return tuple(key for key in keys if dotted(("fermix_channels", name, key)) in loaded.stored_secrets)
+def _stored(name: str, channel: ChannelSettings, loaded: LoadedSettings) -> tuple[str, ...]:
+    unread = loaded.unread
+    needed = _needed(name, channel, loaded)
+    return tuple(key for key in needed if dotted(("fermix_channels", name, key)) in unread)

@@ -11,6 +11,7 @@ from fermix.application.operations.doctor.report import Finding
 from fermix.entrypoints.doctor_rows.situation import Situation
 from fermix.infrastructure.local_socket.daemon_file import read_daemon_file
 from fermix.infrastructure.local_socket.place import socket_place
+from fermix.infrastructure.system.home import is_text
 
 _ALL = os.R_OK | os.W_OK | os.X_OK
 
@@ -30,6 +31,7 @@ def home(situation: Situation) -> Finding:
             mode=stat.S_IMODE(found.st_mode),
             exposed_at=_exposed_at(path, there),
             read_only=bool(os.statvfs(there).f_flag & os.ST_RDONLY),
+            is_text=is_text(path),
         )
     )
 

@@ -3,6 +3,7 @@
 import fcntl
 import json
 import os
+import stat
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,11 +18,13 @@ from fermix.application.operations.doctor.daemon import (
 from fermix.application.operations.doctor.database import DatabaseFacts
 from fermix.application.ports.control import ChannelHealth, OwnerKind, RefusedSender
 from fermix.entrypoints.doctor_rows.database_files import look_at_database
+from fermix.entrypoints.stored_secrets import StoresOf, secrets_folder
 from fermix.infrastructure.local_socket import queries
 from fermix.infrastructure.local_socket.client import ClientError, ControlClient, NoDaemon, connect
 from fermix.infrastructure.local_socket.fields import Malformed
 from fermix.infrastructure.local_socket.protocol import Verb
 from fermix.infrastructure.local_socket.wire import decode_status
+from fermix.infrastructure.secrets.private_file import SECRETS_FILE
 from fermix.infrastructure.settings.loading import LoadedSettings, load_settings
 from fermix.infrastructure.settings.problems import ConfigError, Problem
 from fermix.infrastructure.system.home import Home
@@ -41,6 +44,8 @@ class Situation:
         environ: the environment.
         loaded: the settings; `None` when they are broken.
         problems: why they are.
+        secrets_file: the private file of secrets.
+        secrets_mode: its mode, from before anything read it; `None` where there is none.
         owner: whoever has the home.
         database: its files, and its content where nobody has it open.
         paused: ids of requests that wait for their owner; `None` when the database was not read.
@@ -50,6 +55,8 @@ class Situation:
     environ: Mapping[str, str] = field(repr=False)
     loaded: LoadedSettings | None = field(repr=False)
     problems: tuple[Problem, ...]
+    secrets_file: Path
+    secrets_mode: int | None
     owner: Owner
     database: DatabaseFacts
     paused: tuple[int, ...] | None
@@ -63,12 +70,17 @@ class Situation:
 
 
 def gather(path: Path, environ: Mapping[str, str]) -> Situation:
-    """Look; nothing is created or changed, and no secret is kept outside `loaded` and `environ`."""
+    """Look; nothing is created, and no secret is kept outside `loaded` and `environ`.
+
+    Nothing is changed either, but that reading the private file of secrets closes it to other users.
+    """
     home = Home(path=path)
+    secrets_file = secrets_folder(path) / SECRETS_FILE
+    secrets_mode = _mode(secrets_file)
     loaded: LoadedSettings | None = None
     problems: tuple[Problem, ...] = ()
     try:
-        loaded = load_settings(path, environ)
+        loaded = load_settings(path, environ, stores=StoresOf(path, environ))
     except ConfigError as exc:
         problems = exc.problems
     owner = find_owner(home)
@@ -83,6 +95,8 @@ def gather(path: Path, environ: Mapping[str, str]) -> Situation:
         environ=environ,
         loaded=loaded,
         problems=problems,
+        secrets_file=secrets_file,
+        secrets_mode=secrets_mode,
         owner=owner,
         database=database,
         paused=paused,
@@ -110,6 +124,13 @@ def _refused(client: ControlClient) -> tuple[RefusedSender, ...] | None:
     try:
         return queries.refused(client, seconds=ANSWER_SECONDS)
     except ClientError:
+        return None
+
+
+def _mode(path: Path) -> int | None:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except OSError:
         return None
 
 

@@ -36,9 +36,8 @@ def transcription(situation: Situation) -> Finding:
 def _nobody(choice: NoTranscription, loaded: LoadedSettings) -> Finding:
     if choice.backend is None:
         return skip(f"{choice.reason}: voice notes are answered with how to set one; {choice.remedy}")
-    details = []
-    if choice.lacks in loaded.stored_secrets:
-        details = [f"{choice.lacks} is kept in a secret store, which this version does not read"]
+    unread = loaded.unread.get(choice.lacks or "")
+    details = [] if unread is None else [unread.state]
     return fail(f"voice notes cannot be transcribed: {choice.reason}", details=details, remedy=choice.remedy)
 
 

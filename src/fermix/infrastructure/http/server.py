@@ -54,8 +54,8 @@ async def serve_http(
         async with anyio.create_task_group() as tasks:
             stopping = anyio.CancelScope(shield=True)
             tasks.start_soon(_run, server, listener, stopping, name="http server")
-            on_bound(listener.getsockname()[1])
             try:
+                on_bound(listener.getsockname()[1])
                 await anyio.sleep_forever()
             finally:
                 # Cancelling the server's task would leave its connections open: it ends by itself when told to.

@@ -67,6 +67,10 @@ class ConnectionLost(ClientError):
     """The other side closed, died or hangs before the end: whether the call took effect is unknown."""
 
 
+class Hangs(ConnectionLost):
+    """The other side is there and says nothing: asking it again would only be another wait."""
+
+
 class ForeignProtocol(ClientError):
     """The other side does not speak as it should."""
 
@@ -126,7 +130,7 @@ class ControlClient:
         try:
             reply = self._reply(request_id, deadline=deadline)
         except DeadlinePassed:
-            raise ConnectionLost(f"The daemon did not answer within {seconds:g} s.") from None
+            raise Hangs(f"The daemon did not answer within {seconds:g} s.") from None
         if isinstance(reply, Event):
             raise ForeignProtocol("The daemon sent an event where a result was due.")
         return reply.content
@@ -226,7 +230,7 @@ class ControlClient:
         try:
             self._connection.sendall(line)
         except TimeoutError:
-            raise ConnectionLost(f"The daemon did not take the request within {seconds:g} s.") from None
+            raise Hangs(f"The daemon did not take the request within {seconds:g} s.") from None
         except OSError as error:
             self._raise_last_word(error)
         return request_id
@@ -259,7 +263,7 @@ class ControlClient:
             if not self._readable(limit, output):
                 if limit == deadline:
                     raise DeadlinePassed("The time limit passed.")
-                raise ConnectionLost(f"Nothing was heard from the daemon for {SILENCE_SECONDS:g} s.")
+                raise Hangs(f"Nothing was heard from the daemon for {SILENCE_SECONDS:g} s.")
             try:
                 data = self._connection.recv(_CHUNK_BYTES)
             except OSError as error:
@@ -316,7 +320,7 @@ def _open(path: Path) -> socket.socket | None:
         raise ConnectionLost("The daemon is too busy to take another connection.") from None
     except PermissionError:
         connection.close()
-        raise Denied(f"You may not use the control socket {path}.") from None
+        raise _denied(path) from None
     except OSError:  # no such file, nobody listens, a path too long for the kernel
         connection.close()
         return None
@@ -324,6 +328,13 @@ def _open(path: Path) -> socket.socket | None:
         connection.close()
         raise Denied(f"The control socket {path} is served by another user.")
     return connection
+
+
+def _denied(path: Path) -> Denied:
+    if os.access(path.parent, os.X_OK):
+        return Denied(f"You may not use the control socket {path}.")
+    remedy = "Correct its permissions if it is yours, or run as the user that owns it."
+    return Denied(f"You may not enter {path.parent}. {remedy}")
 
 
 def _trusted(path: Path) -> Path:

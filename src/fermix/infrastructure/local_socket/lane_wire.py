@@ -18,7 +18,8 @@ from fermix.domain.ids import LaneId, TurnId
 from fermix.domain.route import Route
 from fermix.domain.turn import TurnState
 from fermix.infrastructure.local_socket.fields import Fields, Malformed
-from fermix.infrastructure.local_socket.wire import MAX_NAME_CHARACTERS, decode_moment
+from fermix.infrastructure.local_socket.protocol import MAX_NAME_CHARACTERS
+from fermix.infrastructure.local_socket.wire import decode_moment
 
 MAX_TURN = 2**63 - 1
 """The largest number the ledger can give a turn."""

@@ -17,6 +17,10 @@ MAX_LINE_BYTES = 4 * 1024 * 1024
 """The longest line, its newline not counted."""
 
 MAX_ID_CHARACTERS = 64
+
+MAX_NAME_CHARACTERS = 200
+"""Of a session, a model or a user's name."""
+
 MAJOR = 1
 MINOR = 3
 VERSION = f"{MAJOR}.{MINOR}"

@@ -36,10 +36,7 @@ from fermix.domain.events import (
 )
 from fermix.domain.failure import Failure
 from fermix.infrastructure.local_socket.fields import Fields, Malformed
-from fermix.infrastructure.local_socket.protocol import VERSION
-
-MAX_NAME_CHARACTERS = 200
-"""Of a session, a model or a user's name."""
+from fermix.infrastructure.local_socket.protocol import MAX_NAME_CHARACTERS, VERSION
 
 
 def decode_ask(

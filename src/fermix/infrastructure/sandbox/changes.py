@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.to_thread
@@ -11,12 +12,14 @@ from fermix.application.ports.sandbox import ChangeDone, ChangeRefused, Explaine
 from fermix.domain.authorization import Trust
 from fermix.domain.sandbox_changes import ChangeProblem, SandboxChange, SandboxProposal
 from fermix.infrastructure.sandbox.canonical import real_path, real_sandbox
-from fermix.infrastructure.sandbox.editor import SandboxEditor
 from fermix.infrastructure.sandbox.live import LiveSandbox
 from fermix.infrastructure.settings.home import absolute_path
 from fermix.infrastructure.settings.loading import load_settings
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.problems import ConfigError
+
+if TYPE_CHECKING:
+    from fermix.infrastructure.sandbox.editor import SandboxEditor
 
 
 class FileSandboxChanges:
@@ -27,12 +30,6 @@ class FileSandboxChanges:
         self._user_home = settings.user_home
         self._sandbox = sandbox
         self._environ = environ
-        self._editor = SandboxEditor(
-            home=settings.home,
-            user_home=settings.user_home,
-            launch_folder=sandbox.launch_folder,
-            environ=environ,
-        )
         self._one_at_a_time = anyio.Lock()
 
     async def propose(
@@ -41,7 +38,7 @@ class FileSandboxChanges:
         """Check a change, as the port says."""
 
         def work() -> SandboxProposal:
-            return self._editor.propose(change, base=base, reason=reason)
+            return self._editor().propose(change, base=base, reason=reason)
 
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
 
@@ -49,7 +46,7 @@ class FileSandboxChanges:
         """Write a change and put it in force, as the port says."""
 
         def work() -> SandboxProposal:
-            done = self._editor.apply(proposal)
+            done = self._editor().apply(proposal)
             with suppress(ConfigError):  # broken by somebody else since: whoever watches the file says so
                 self._sandbox.replace(load_settings(self._home, self._environ).settings)
             return done
@@ -71,3 +68,14 @@ class FileSandboxChanges:
             return Explained(path=real, verdict=verdict)
 
         return await anyio.to_thread.run_sync(work, abandon_on_cancel=True)
+
+    def _editor(self) -> "SandboxEditor":
+        """Made for each change: few gateways see one, and the library that edits files takes a megabyte."""
+        from fermix.infrastructure.sandbox.editor import SandboxEditor  # noqa: PLC0415 - imports that library
+
+        return SandboxEditor(
+            home=self._home,
+            user_home=self._user_home,
+            launch_folder=self._sandbox.launch_folder,
+            environ=self._environ,
+        )

@@ -7,8 +7,8 @@ from pathlib import Path
 import anyio
 from anyio import to_thread
 
-from fermix.application.ports.secrets import Secret, SecretName, SecretsUnavailable
-from fermix.infrastructure.secrets.private_file import PrivateFile, Secrets
+from fermix.application.ports.secrets import Secret, SecretName
+from fermix.infrastructure.secrets.private_file import PrivateFile, Secrets, in_use
 
 MAX_FILE_BYTES = 1024 * 1024
 PATIENCE = timedelta(seconds=5)
@@ -65,4 +65,4 @@ class FileSecretStore:
                 if changed is not None:
                     return changed
                 await anyio.sleep(_LOOK_EVERY_SECONDS)
-        raise SecretsUnavailable(f"{self._folder} is being changed by another process that does not end")
+        raise in_use(self._folder)

@@ -5,8 +5,10 @@ import fcntl
 import json
 import os
 import stat
+import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -14,11 +16,12 @@ from fermix.application.ports.secrets import Secret, SecretName, SecretsRefused,
 
 Secrets: TypeAlias = dict[SecretName, Secret]
 
-_FILE = "secrets.json"
+SECRETS_FILE = "secrets.json"
 _ASIDE = "secrets.json.new"
 _LOCK = "lock"
 _VERSION = 1
 _OTHERS = 0o077
+_LOOK_EVERY_SECONDS = 0.02
 _NEVER_LINKS = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
@@ -66,6 +69,21 @@ class PrivateFile:
                         return None
                     return self._change_locked(folder, change)
 
+    def change(self, change: Callable[[Secrets], bool], *, patience: timedelta) -> bool:
+        """Change the secrets as `try_change` does, after waiting for another process that changes them.
+
+        Raises:
+            SecretsUnavailable: the other process did not end in time.
+        """
+        until = time.monotonic() + patience.total_seconds()
+        while True:
+            changed = self.try_change(change)
+            if changed is not None:
+                return changed
+            if time.monotonic() >= until:
+                raise in_use(self._folder)
+            time.sleep(_LOOK_EVERY_SECONDS)
+
     def _change_locked(self, folder: int, change: Callable[[Secrets], bool]) -> bool:
         secrets = self._read(folder)
         changed = change(secrets)
@@ -75,19 +93,19 @@ class PrivateFile:
 
     def _read(self, folder: int) -> Secrets:
         try:
-            handle = os.open(_FILE, os.O_RDONLY | _NEVER_LINKS, dir_fd=folder)
+            handle = os.open(SECRETS_FILE, os.O_RDONLY | _NEVER_LINKS, dir_fd=folder)
         except FileNotFoundError:
             return {}
         with os.fdopen(handle, "rb") as file:
             found = os.fstat(handle)
             if not stat.S_ISREG(found.st_mode):
-                raise SecretsUnavailable(f"{self._path} is not a file")
-            _make_private(handle, found, self._path, mode=0o600)
+                raise SecretsUnavailable(f"{self.path} is not a file")
+            _make_private(handle, found, self.path, mode=0o600)
             raw = file.read(self._max_bytes + 1)
         secrets = _parsed(raw) if len(raw) <= self._max_bytes else None
         if secrets is None:
             raise SecretsUnavailable(
-                f"{self._path} is damaged; put it right, or move it away and set the keys anew"
+                f"{self.path} is damaged; put it right, or move it away and set the keys anew"
             )
         return secrets
 
@@ -95,7 +113,7 @@ class PrivateFile:
         """Written aside and moved, so that a death at any moment leaves the old file or the new one."""
         raw = _written(secrets)
         if len(raw) > self._max_bytes:
-            raise SecretsRefused(f"{self._path} would be larger than {self._max_bytes} bytes")
+            raise SecretsRefused(f"{self.path} would be larger than {self._max_bytes} bytes")
         with suppress(FileNotFoundError):
             os.unlink(_ASIDE, dir_fd=folder)
         handle = os.open(_ASIDE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NEVER_LINKS, 0o600, dir_fd=folder)
@@ -103,12 +121,13 @@ class PrivateFile:
             file.write(raw)
             file.flush()
             os.fsync(handle)
-        os.rename(_ASIDE, _FILE, src_dir_fd=folder, dst_dir_fd=folder)
+        os.rename(_ASIDE, SECRETS_FILE, src_dir_fd=folder, dst_dir_fd=folder)
         os.fsync(folder)
 
     @property
-    def _path(self) -> Path:
-        return self._folder / _FILE
+    def path(self) -> Path:
+        """Of the file, whether it is there or not."""
+        return self._folder / SECRETS_FILE
 
     @contextmanager
     def _told(self) -> Generator[None]:
@@ -119,6 +138,11 @@ class PrivateFile:
             linked = exc.errno in {errno.ELOOP, errno.ENOTDIR}
             reason = "a link or something else stands in its way" if linked else exc.strerror or str(exc)
             raise SecretsUnavailable(f"{self._folder} cannot be used: {reason}") from exc
+
+
+def in_use(folder: Path) -> SecretsUnavailable:
+    """What to say when another process keeps the file."""
+    return SecretsUnavailable(f"{folder} is being changed by another process that does not end")
 
 
 @contextmanager

@@ -3,12 +3,7 @@
 from collections.abc import Iterator
 
 from fermix.infrastructure.settings.channels import ChannelSettings
-from fermix.infrastructure.settings.choice import (
-    MissingModelError,
-    ProviderChoiceError,
-    UnsupportedProviderError,
-    choose_provider,
-)
+from fermix.infrastructure.settings.choice import ProviderChoiceError, choose_provider
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.problems import dotted
 from fermix.infrastructure.settings.value_text import toml_text
@@ -42,17 +37,6 @@ def provider_trouble(settings: Settings) -> Iterator[str]:
         note = str(exc)
     if note is not None:
         yield note
-
-
-def start_stopper(settings: Settings) -> str | None:
-    """Why a start would stop at these settings although every value is right; a missing key does not stop it."""
-    try:
-        choose_provider(settings, local_available=True)
-    except (UnsupportedProviderError, MissingModelError) as exc:
-        return str(exc)
-    except ProviderChoiceError:
-        return None
-    return None
 
 
 def _short(entry: str) -> str:

@@ -16,6 +16,9 @@ from fermix.infrastructure.settings.keys import check_keys, entries_of, keys_of
 from fermix.infrastructure.settings.loading import LoadedSettings, load_settings
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.problems import KeyPath
+from fermix.infrastructure.settings.stored import AskNobody, StoredValues
+
+_NOBODY = AskNobody()
 
 
 class Layer(StrEnum):
@@ -28,16 +31,22 @@ class Layer(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Origin:
-    """The layer of a value, with the line of the file or the name of the variable."""
+    """The layer of a value, with the line of the file or the name of the variable.
+
+    Attributes:
+        place: where a secret is kept that the line only points at, in words.
+    """
 
     layer: Layer
     line: int | None = None
     variable: str | None = None
+    place: str | None = None
 
     def words(self) -> str:
-        """For a person: `default`, `file, line 7`, `environment, PORT`."""
+        """For a person: `default`, `file, line 7`, `environment, PORT`, `file, line 7: the system's keychain`."""
         if self.line is not None:
-            return f"{self.layer}, line {self.line}"
+            place = "" if self.place is None else f": {self.place}"
+            return f"{self.layer}, line {self.line}{place}"
         return self.layer.value if self.variable is None else f"{self.layer}, {self.variable}"
 
 
@@ -72,24 +81,34 @@ class EffectiveSettings:
     variables: tuple[str, ...]
 
 
-def effective_settings(home: Path, environ: Mapping[str, str]) -> EffectiveSettings:
+def effective_settings(
+    home: Path, environ: Mapping[str, str], *, stores: StoredValues = _NOBODY
+) -> EffectiveSettings:
     """Read everything and say where it comes from.
+
+    Args:
+        home: an absolute folder.
+        environ: the environment.
+        stores: asked for secrets that are kept elsewhere.
 
     Raises:
         ConfigError: with every problem that was found.
     """
-    loaded = load_settings(home, environ)
+    loaded = load_settings(home, environ, stores=stores)
     file = read_config_file(home / CONFIG_FILE)
     checked = check_keys(
         file.table, Settings, channels={name: plugin.settings for name, plugin in loaded.plugins.items()}
     )
     environment = read_environment(environ)
+    places = {each.key: each.place for each in loaded.stored}
 
     def origin(path: KeyPath) -> Origin:
         if path in environment.origins:
             return Origin(layer=Layer.ENVIRONMENT, variable=environment.origins[path])
         line = file.lines.get(checked.written.get(path, path))
-        return Origin(layer=Layer.DEFAULT) if line is None else Origin(layer=Layer.FILE, line=line)
+        if line is None:
+            return Origin(layer=Layer.DEFAULT)
+        return Origin(layer=Layer.FILE, line=line, place=places.get(path))
 
     values = tuple(
         EffectiveValue(path=path, value=value, origin=origin(path))

@@ -73,15 +73,25 @@ def read_key(text: str) -> NamePath:
     """
     names: list[str] = []
     try:
-        value: Any = tomllib.loads(f'{text} = "{_MARK}"') if "\n" not in text else None
+        is_line = "\n" not in text and is_utf_8(text)
+        value: Any = tomllib.loads(f'{text} = "{_MARK}"') if is_line else None
     except tomllib.TOMLDecodeError:
         value = None
     while isinstance(value, dict) and len(value) == 1:
         ((name, value),) = value.items()
         names.append(name)
     if value != _MARK or not names:
-        raise UnknownKey('is not a key; write it with dots, odd names in quotes: a.b."odd name"')
+        raise UnknownKey(f"'{text}' is not a key; write it with dots, odd names in quotes: a.b.\"odd name\"")
     return tuple(names)
+
+
+def is_utf_8(text: str) -> bool:
+    """Whether a file can hold the text: an argument of a command that is no UTF-8 comes as lone surrogates."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def find_key(path: NamePath, *, plugins: ChannelPlugins = INSTALLED) -> KnownKey:

@@ -23,9 +23,16 @@ from fermix.infrastructure.settings.keys import CheckedTable, KeyFinding, check_
 from fermix.infrastructure.settings.model import Settings
 from fermix.infrastructure.settings.problems import ENVIRONMENT, ConfigError, KeyPath, Problem, dotted
 from fermix.infrastructure.settings.rules import check_rules
+from fermix.infrastructure.settings.stored import (
+    AskNobody,
+    StoredSecret,
+    StoredValues,
+    look_up,
+    put_in,
+    without_sentinels,
+)
 
-_STORED = frozenset({"@keyring", "@file"})
-"""What stands in place of a secret that is kept elsewhere."""
+_NOBODY = AskNobody()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,7 +45,7 @@ class LoadedSettings:
         path: the configuration file, whether it exists or not.
         exists: whether it does.
         absent_sections: keys of features that this version does not have.
-        stored_secrets: keys whose secret is kept in a secret store that was not asked; they count as unset.
+        stored: keys whose secret is kept in a secret store, with what was found there.
         plugins: the channels of other packages that are enabled, by their section's name.
     """
 
@@ -47,12 +54,21 @@ class LoadedSettings:
     path: Path
     exists: bool
     absent_sections: tuple[str, ...] = ()
-    stored_secrets: tuple[str, ...] = ()
+    stored: tuple[StoredSecret, ...] = ()
     plugins: Mapping[str, AnyPlugin] = field(default_factory=dict)
+
+    @property
+    def unread(self) -> Mapping[str, StoredSecret]:
+        """Those of `stored` that could not be read and that nothing else gives a value, by their dotted key."""
+        return {dotted(each.key): each for each in self.stored if each.is_unset}
 
 
 def load_settings(
-    home: Path, environ: Mapping[str, str], *, plugins: ChannelPlugins = INSTALLED
+    home: Path,
+    environ: Mapping[str, str],
+    *,
+    plugins: ChannelPlugins = INSTALLED,
+    stores: StoredValues = _NOBODY,
 ) -> LoadedSettings:
     """Read `config.toml` of the home and lay the environment over it. A missing file means defaults.
 
@@ -60,6 +76,8 @@ def load_settings(
         home: an absolute folder, as `resolve_home` gives it; it need not exist.
         environ: the environment.
         plugins: the channels of other packages. One that cannot be used is named in a warning and stops nothing.
+        stores: asked once for secrets that the file says are kept elsewhere and the environment does not give.
+            One that cannot be read counts as unset, is named in a warning and stops nothing.
 
     Raises:
         ConfigError: with every problem that was found.
@@ -70,7 +88,9 @@ def load_settings(
     checked = check_keys(
         file.table, Settings, channels=foreign.classes, unread=foreign.unread.keys(), installed=plugins.names
     )
-    table, stored = _without_stored_secrets(checked.table)
+    table, sentinels = without_sentinels(checked.table)
+    stored = _looked_up(sentinels, table, environment, _NOBODY if checked.findings else stores)
+    put_in(table, stored)
     sections = read_foreign(table, foreign)
     findings = [*checked.findings, *check_rules(table, environment.table), *sections.findings]
     if foreign.plugins or foreign.unread:
@@ -97,24 +117,20 @@ def load_settings(
         path=file.path,
         exists=file.exists,
         absent_sections=tuple(dotted(path) for path in checked.absent),
-        stored_secrets=tuple(dotted(path) for path in stored),
+        stored=stored,
         plugins=foreign.plugins,
     )
 
 
-def _without_stored_secrets(table: Mapping[str, Any]) -> tuple[dict[str, Any], list[KeyPath]]:
-    """Leave out the values that only say where a secret is kept."""
-    kept: dict[str, Any] = {}
-    stored: list[KeyPath] = []
-    for key, value in table.items():
-        if isinstance(value, str) and value.strip() in _STORED:
-            stored.append((key,))
-        elif isinstance(value, Mapping):
-            kept[key], inner = _without_stored_secrets(value)
-            stored.extend((key, *path) for path in inner)
-        else:
-            kept[key] = value
-    return kept, stored
+def _looked_up(
+    sentinels: Mapping[KeyPath, str],
+    table: Mapping[str, Any],
+    environment: EnvironmentLayer,
+    stores: StoredValues,
+) -> tuple[StoredSecret, ...]:
+    core = table.get("fermix_core")
+    profile = core.get("profile") if isinstance(core, Mapping) else None
+    return look_up(sentinels, stores, profile=profile, variables=environment.origins)
 
 
 def _locator(
@@ -160,7 +176,7 @@ def _is_webhook(table: Mapping[str, Any]) -> bool:
     return False
 
 
-def _file_warnings(file: ConfigFile, checked: CheckedTable, stored: list[KeyPath]) -> list[str]:
+def _file_warnings(file: ConfigFile, checked: CheckedTable, stored: Iterable[StoredSecret]) -> list[str]:
     warnings = []
     if checked.absent:
         names = ", ".join(f"{dotted(path)} (line {file.lines[path]})" for path in checked.absent)
@@ -171,9 +187,7 @@ def _file_warnings(file: ConfigFile, checked: CheckedTable, stored: list[KeyPath
     if _is_webhook(checked.table):
         place = f"{file.path}:{file.lines[telegram]}: {dotted(telegram)}"
         warnings.append(f"{place}: webhooks are not supported for Telegram; polling is used")
-    if stored:
-        names = ", ".join(dotted(path) for path in stored)
-        warnings.append(f"{file.path}: kept in a secret store that was not read, so unset here: {names}")
+    warnings.extend(f"{file.path}: {each.state}" for each in stored if each.is_unset)
     return warnings
 
 

@@ -35,5 +35,7 @@ def _line(each: EffectiveValue, *, origins: bool) -> str:
     is_default = each.origin.layer is Layer.DEFAULT
     if each.value is None:
         return f"# {name} is unset\n" if is_default else f"# {name} is unset ({each.origin.words()})\n"
-    mark = f"  # {each.origin.words()}" if origins or is_default else ""
+    place = each.origin.place
+    shorter = "" if place is None else f"  # in {place}"
+    mark = f"  # {each.origin.words()}" if origins or is_default else shorter
     return f"{name} = {toml_text(plain(each.value))}{mark}\n"

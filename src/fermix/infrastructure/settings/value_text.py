@@ -10,7 +10,7 @@ from typing import Any
 import tomlkit
 from pydantic import SecretStr
 
-from fermix.infrastructure.settings.key_names import NamePath, ValueKind
+from fermix.infrastructure.settings.key_names import NamePath, ValueKind, is_utf_8
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -39,6 +39,8 @@ def read_value(kind: ValueKind, text: str) -> Any:
     Raises:
         UnreadableValue: it means none.
     """
+    if not is_utf_8(text):
+        raise UnreadableValue("must be UTF-8 text, as TOML is")
     if kind in {ValueKind.TEXT, ValueKind.SECRET}:
         return text
     value = _toml_value(text)

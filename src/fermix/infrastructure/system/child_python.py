@@ -4,7 +4,8 @@ import os
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from subprocess import DEVNULL, PIPE
+from datetime import timedelta
+from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from types import MappingProxyType
 
 import anyio
@@ -53,18 +54,52 @@ class Launch:
         Raises:
             OSError: no process could be started.
         """
-        whole = {**self.environment, "PYTHONPATH": os.pathsep.join(self.search_path), **environment}
         # Cancelled half-way a started child would have no owner; starting is short.
         with anyio.CancelScope(shield=True):
             process = await anyio.open_process(
-                [self.python, "-P", "-m", module],
+                self._command(module),
                 stdin=PIPE,
                 stdout=PIPE,
                 stderr=PIPE if keep_errors else DEVNULL,
-                env=whole,
+                env=self._whole(environment),
                 start_new_session=True,
             )
         return process  # noqa: RET504 -- for mypy the scope may swallow what is inside
+
+    def exchange(self, module: str, request: bytes, *, limit: timedelta) -> bytes | None:
+        """Start a module as a program like `start`, give it a request and wait for its answer. Blocks.
+
+        Args:
+            module: its full name.
+            request: what it reads on its standard input, to the end.
+            limit: how long it may take from start to end; then it is killed.
+
+        Returns:
+            What it wrote; `None`: it took too long.
+
+        Raises:
+            OSError: no process could be started.
+        """
+        with Popen(
+            self._command(module),
+            stdin=PIPE,
+            stdout=PIPE,
+            stderr=DEVNULL,
+            env=self._whole(_NOTHING_MORE),
+            start_new_session=True,
+        ) as process:
+            try:
+                return process.communicate(request, timeout=limit.total_seconds())[0]
+            except TimeoutExpired:
+                return None
+            finally:
+                process.kill()
+
+    def _command(self, module: str) -> list[str]:
+        return [self.python, "-P", "-m", module]
+
+    def _whole(self, environment: Mapping[str, str]) -> dict[str, str]:
+        return {**self.environment, "PYTHONPATH": os.pathsep.join(self.search_path), **environment}
 
 
 def child_environment(environment: Mapping[str, str]) -> dict[str, str]:

@@ -6,8 +6,14 @@ from collections.abc import Generator, MutableMapping
 from contextlib import contextmanager
 from typing import cast
 
-_NEVER_USED = ("httpx._main", "httpx2._main")
-"""httpx loads its command line, and with it rich and pygments, wherever those are installed: 3 MiB and 25 ms."""
+_NEVER_USED = (
+    "httpx._main",  # its command line, and with it rich and pygments: 3 MiB and 25 ms
+    "httpx2._main",
+    "openai._vendor.httpx_aiohttp",  # another HTTP client than ours, and with it aiohttp: 8 MiB
+    "trio",  # the loop is asyncio's; httpcore looks for both: 3.5 MiB
+    "yaml",  # dependency-injector's other way of configuring: 0.7 MiB
+)
+"""What libraries load wherever it is installed, can do without, and nobody here asks for."""
 
 _YOUNG, _MIDDLE, _OLD = 10_000, 20, 50
 

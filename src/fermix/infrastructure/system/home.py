@@ -21,6 +21,7 @@ class HomeProblem(StrEnum):
     EXPOSED = "exposed"
     READ_ONLY = "read_only"
     NO_SPACE = "no_space"
+    NOT_TEXT = "not_text"
     BROKEN = "broken"
 
 
@@ -33,6 +34,7 @@ _SENTENCES = {
     "(chmod o-w), or set FERMIX_HOME to another folder",
     HomeProblem.READ_ONLY: "its file system is read-only. Mount it writable, or set FERMIX_HOME to another folder",
     HomeProblem.NO_SPACE: "there is no space left for it. Free some, then try again",
+    HomeProblem.NOT_TEXT: "its path is not UTF-8 text. Set FERMIX_HOME to another folder",
     HomeProblem.BROKEN: "the system cannot use it",
 }
 
@@ -48,21 +50,42 @@ _PROBLEMS = {
 
 
 class HomeUnusable(Exception):
-    """The home cannot be used until its owner changes something; the text is a sentence for them."""
+    """The home cannot be used until its owner changes something; the text is a sentence for them.
+
+    Args:
+        path: the home.
+        reason: what kind of trouble it is.
+        detail: which one; of `BROKEN` it says everything.
+    """
 
     def __init__(self, path: Path, reason: HomeProblem, detail: str = "") -> None:
         self.path = path
         self.reason = reason
-        more = f" ({detail})" if detail else ""
-        super().__init__(f"The home {path} cannot be used: {_SENTENCES[reason]}{more}.")
+        detail = detail.rstrip(".")
+        if detail and reason is HomeProblem.BROKEN:
+            said = detail
+        else:
+            said = f"{_SENTENCES[reason]} ({detail})" if detail else _SENTENCES[reason]
+        super().__init__(f"The home {path} cannot be used: {said}.")
 
 
 def home_unusable(path: Path, error: OSError) -> HomeUnusable:
     """What an operating system error on the home or a file in it means for its owner."""
     reason = _PROBLEMS.get(error.errno or 0, HomeProblem.BROKEN)
-    return HomeUnusable(
-        path, reason, "" if reason is not HomeProblem.BROKEN else error.strerror or str(error)
-    )
+    inside = _inside(path, error)
+    if reason is HomeProblem.NOT_A_FOLDER and inside is not None:
+        reason = HomeProblem.BROKEN  # the home is a folder; something in it is not what it should be
+    if reason is not HomeProblem.BROKEN:
+        return HomeUnusable(path, reason)
+    cause = error.strerror or str(error)
+    return HomeUnusable(path, reason, cause if inside is None else f"{inside}: {cause}")
+
+
+def _inside(home: Path, error: OSError) -> Path | None:
+    """The path in the home that an error is about: of two, the one that something was to be moved to."""
+    name = error.filename2 or error.filename
+    path = Path(os.fsdecode(name)) if isinstance(name, str | bytes) else home
+    return path if home in path.parents else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -139,6 +162,8 @@ def open_home(path: Path) -> Home:
     Raises:
         HomeUnusable: the owner has to change something first.
     """
+    if not is_text(path):
+        raise HomeUnusable(path, HomeProblem.NOT_TEXT)
     try:
         _make(path)
         _close_to_others(path)
@@ -147,6 +172,15 @@ def open_home(path: Path) -> Home:
     except OSError as exc:
         raise home_unusable(path, exc) from exc
     return Home(path=path)
+
+
+def is_text(path: Path) -> bool:
+    """Whether the path can stand in a JSON document, as it does in `daemon.json` and in status."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _make(path: Path) -> None:

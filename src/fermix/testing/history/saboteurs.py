@@ -19,6 +19,7 @@ from fermix.domain.ids import ChannelName, Generation, MessageRow, PartId, Threa
 from fermix.domain.message import InboundMessage
 from fermix.domain.recovery import Repeat
 from fermix.domain.route import ChatMove
+from fermix.testing.history.promises import Promise
 from fermix.testing.ledger_harness import OpenLedger
 
 
@@ -284,3 +285,15 @@ SABOTEURS: Mapping[str, Sabotage] = MappingProxyType(
     }
 )
 """All of them by name."""
+
+BREAKS: Mapping[str, Promise] = MappingProxyType(
+    {
+        "replays_blindly": Promise.EFFECTS_ONCE,
+        "hides_repeats": Promise.REPEATS_MARKED,
+        "overtakes_albums": Promise.ORDER_KEPT,
+        "leaves_chats_behind": Promise.ONE_ACTIVE_TURN,
+        "starts_unprepared": Promise.MEDIA_READY,
+        "tries_for_ever": Promise.PREPARED_ONCE,
+    }
+)
+"""The promise that each of them breaks, by which a history finds it."""

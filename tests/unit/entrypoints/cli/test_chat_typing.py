@@ -92,6 +92,15 @@ def test_lines_that_are_none_of_ours_are_passed_over(tmp_path: Path) -> None:
     assert HistoryFile(tmp_path / "history").read() == ["one", "two"]
 
 
+def test_a_pipe_in_its_place_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "history")
+    history = HistoryFile(tmp_path / "history")
+    with pytest.raises(OSError, match="not a regular file"):
+        history.read()
+    with pytest.raises(OSError, match=r"No such device|not configured"):
+        history.add("one")
+
+
 def test_a_link_in_its_place_is_not_followed(tmp_path: Path) -> None:
     (tmp_path / "history").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(OSError, match="symbolic"):

@@ -137,6 +137,18 @@ def test_after_a_change_of_the_window_nothing_is_taken_back() -> None:
     assert terminal.shown() == "one *two*"
 
 
+def test_after_the_terminal_was_anothers_for_a_while_nothing_is_taken_back() -> None:
+    terminal = Terminal(columns=20)
+    terminal.say("*one* and **two** and three")
+    terminal.view.resumed()
+    before = terminal.raw()
+    terminal.view.finish("*one* and **two** and three.\n")
+    assert "\x1b[" not in terminal.raw()[len(before) :]
+    terminal.say("*four*")
+    terminal.view.finish("*four*")
+    assert terminal.shown().endswith("three.\nfour")
+
+
 @pytest.mark.parametrize("term", ["dumb", ""])
 def test_a_terminal_that_cannot_move_its_cursor_gets_the_words_as_they_come(term: str) -> None:
     terminal = Terminal(TERM=term)

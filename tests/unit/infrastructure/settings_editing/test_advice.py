@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from fermix.infrastructure.settings.advice import nobody_may_write, odd_ids, provider_trouble, start_stopper
+from fermix.infrastructure.settings.advice import nobody_may_write, odd_ids, provider_trouble
 from fermix.infrastructure.settings.loading import load_settings
 from fermix.infrastructure.settings.model import Settings
+from fermix.infrastructure.settings.stoppers import start_stopper
 
 
 def settings_of(home: Path, text: str, **environ: str) -> Settings:
@@ -50,11 +51,37 @@ def test_telegram_by_default_is_no_wish(tmp_path: Path) -> None:
 
 
 def test_only_what_stops_a_start_is_a_stopper(tmp_path: Path) -> None:
-    assert start_stopper(settings_of(tmp_path, "")) is None
+    path = tmp_path / "config.toml"
+    assert start_stopper(settings_of(tmp_path, ""), path) is None
     no_key = settings_of(tmp_path, "[fermix_core.providers.openai]\nprimary = true\n")
-    assert start_stopper(no_key) is None
+    assert start_stopper(no_key, path) is None
     assert "has no key" in next(provider_trouble(no_key))
-    cannot = settings_of(
-        tmp_path, "[fermix_core.providers.anthropic]\nprimary = true\napi_key = 'sk-aaaaaa'\n"
-    )
-    assert "protocol" in str(start_stopper(cannot))
+
+
+ANTHROPIC = "[fermix_core.providers.anthropic]\napi_key = 'sk-aaaaaa'\n"
+SERVER = "[fermix_core.providers.openai]\nbase_url = 'http://127.0.0.1:9/v1'\n"
+
+
+@pytest.mark.parametrize(
+    ("document", "environ", "place"),
+    [
+        (f"{ANTHROPIC}primary = true\n", {}, ":3: fermix_core.providers.anthropic.primary: "),
+        (
+            f"{ANTHROPIC}[fermix_core.agent]\nprovider = 'anthropic'\n",
+            {},
+            ":4: fermix_core.agent.provider: ",
+        ),
+        (SERVER, {}, ":1: fermix_core.providers.openai: "),
+        (ANTHROPIC, {"FERMIX_PROVIDER": "anthropic"}, "environment: FERMIX_PROVIDER: "),
+        ("", {"FERMIX_PROVIDER": "anthropic"}, "environment: FERMIX_PROVIDER: "),
+    ],
+)
+def test_a_stopper_has_the_place_where_the_choice_was_made(
+    tmp_path: Path, document: str, environ: dict[str, str], place: str
+) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(document)
+    path.chmod(0o600)
+    stopper = str(start_stopper(load_settings(tmp_path, environ).settings, path))
+    assert stopper.startswith(place if place.startswith("environment") else f"{path}{place}")
+    assert "the provider " in stopper

@@ -56,6 +56,9 @@ def test_a_value_is_read_by_what_its_key_takes(kind: ValueKind, text: str, value
         (ValueKind.LIST, "[" * 5000),
         (ValueKind.SECRETS, "A=b"),
         (ValueKind.SECTION, "{}"),
+        (ValueKind.TEXT, "caf\udce9"),
+        (ValueKind.SECRET, "sk-\udce9"),
+        (ValueKind.LIST, '["\udce9"]'),
     ],
 )
 def test_what_is_no_value_of_its_kind_is_refused_without_repeating_it(kind: ValueKind, text: str) -> None:

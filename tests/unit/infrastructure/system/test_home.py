@@ -138,6 +138,43 @@ def test_the_home_of_another_user_is_refused(tmp_path: Path) -> None:
     assert caught.value.reason is HomeProblem.NOT_OURS
 
 
+def test_a_home_whose_name_is_no_text_is_refused_before_anything_is_made(tmp_path: Path) -> None:
+    path = tmp_path / os.fsdecode(b"\xff\xfe")
+
+    with pytest.raises(HomeUnusable, match="UTF-8") as caught:
+        open_home(path)
+
+    assert caught.value.reason is HomeProblem.NOT_TEXT
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("number", "name", "sentence"),
+    [
+        (errno.EISDIR, "daemon.json", "The home /h cannot be used: /h/daemon.json: Is a directory."),
+        (errno.EEXIST, "logs", "The home /h cannot be used: /h/logs: File exists."),
+        (
+            errno.ELOOP,
+            "home.lock",
+            "The home /h cannot be used: /h/home.lock: Too many levels of symbolic links.",
+        ),
+        (errno.EIO, "", "The home /h cannot be used: Input/output error."),
+    ],
+)
+def test_what_is_in_the_way_inside_the_home_is_named(number: int, name: str, sentence: str) -> None:
+    error = OSError(number, os.strerror(number), str(Path("/h") / name))
+
+    assert str(home_unusable(Path("/h"), error)) == sentence
+
+
+def test_of_a_file_that_cannot_take_its_place_the_place_is_named() -> None:
+    error = OSError(errno.EISDIR, "Is a directory", "/h/.daemon.json.7", None, "/h/daemon.json")
+
+    assert str(home_unusable(Path("/h"), error)) == (
+        "The home /h cannot be used: /h/daemon.json: Is a directory."
+    )
+
+
 @pytest.mark.parametrize(
     ("number", "reason"),
     [

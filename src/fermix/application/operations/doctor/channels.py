@@ -16,7 +16,7 @@ class ChannelFacts:
         allowed: how many others may write.
         allowlist_key: the key that names them.
         missing: credential keys that are not set.
-        kept_elsewhere: those of them that lie in a secret store which was not asked.
+        kept_elsewhere: those of them that lie in a secret store and could not be read.
         served: whether this version has the channel.
         drafts_in_vain: whether drafts are asked for that the channel cannot show.
         absent_program: a program that it needs and that is not there, by its key and value.
@@ -87,14 +87,15 @@ def misconfiguration(channel: ChannelFacts) -> str | None:
     absent = [key for key in channel.missing if key not in channel.kept_elsewhere]
     if absent:
         return f"misconfigured: {' and '.join(absent)} must be set"
+    if channel.kept_elsewhere:
+        keys = " and ".join(channel.kept_elsewhere)
+        return f"misconfigured: {keys} could not be read from its secret store; the row secrets says why"
     if channel.absent_program is not None:
         return f"misconfigured: there is no program {channel.absent_program}"
     return None
 
 
 def _doubt(channel: ChannelFacts) -> str | None:
-    if channel.kept_elsewhere:
-        return f"; {' and '.join(channel.kept_elsewhere)} is in a secret store that was not read"
     if channel.drafts_in_vain:
         return '; it has no drafts, so streaming = "draft" does nothing'
     if not channel.served:

@@ -21,6 +21,7 @@ class HomeFacts:
         mode: its permission bits.
         exposed_at: a folder above it where every user may replace what is in it.
         read_only: whether its file system is.
+        is_text: whether the path is UTF-8, as `daemon.json` and every reply need it.
     """
 
     path: str
@@ -31,6 +32,7 @@ class HomeFacts:
     mode: int = 0o700
     exposed_at: str | None = None
     read_only: bool = False
+    is_text: bool = True
 
 
 _ELSEWHERE = "or set FERMIX_HOME to another folder"
@@ -43,6 +45,8 @@ def judge_home(facts: HomeFacts) -> Finding:
 
 def _findings(facts: HomeFacts) -> Iterator[Finding]:
     """All that holds, the first thing to say first."""
+    if not facts.is_text:
+        yield fail(f"the path {facts.path} is not UTF-8 text", remedy="set FERMIX_HOME to another folder")
     if not facts.is_folder:
         yield fail(f"{facts.path} cannot be a home: no folder is there", remedy=f"move it away, {_ELSEWHERE}")
     if facts.exposed_at is not None:

@@ -5,6 +5,7 @@ from contextlib import ExitStack
 
 import click
 
+from fermix.entrypoints.cli.ask_options import wrong_session
 from fermix.entrypoints.cli.ask_run import DEFAULT_SESSION, pipe_of
 from fermix.entrypoints.cli.chat.conversation import ChatOptions, Conversation
 from fermix.entrypoints.cli.chat.link import HomeLink
@@ -20,9 +21,10 @@ from fermix.entrypoints.exit_codes import ExitCode
 from fermix.infrastructure.local_socket.client import ClientError
 
 
-def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    if not value.strip():
-        raise click.BadParameter("it must not be blank.")
+def _session(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
+    wrong = wrong_session(value)
+    if wrong is not None:
+        raise click.BadParameter(wrong)
     return value
 
 
@@ -31,7 +33,7 @@ def _not_blank(_context: click.Context, _parameter: click.Parameter, value: str)
     "--session",
     metavar="ID",
     default=DEFAULT_SESSION,
-    callback=_not_blank,
+    callback=_session,
     help="Continue this conversation (default: cli).",
 )
 @click.option(

@@ -18,7 +18,7 @@ from fermix.entrypoints.cli.received_file import ReceivedFile, ShownEvent
 from fermix.entrypoints.cli.receiving import with_files_saved
 from fermix.entrypoints.exit_codes import ExitCode
 from fermix.infrastructure.local_socket.asking import Accepted, Ended, Ending, Question
-from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost
+from fermix.infrastructure.local_socket.client import ClientError, ConnectionLost, Hangs
 
 Show = Callable[[ShownEvent], None]
 
@@ -105,9 +105,9 @@ class Conversation:
                         return ended
                     if not outlasted(client, patience=HANDOVER_SECONDS, note=self._note):
                         return ended
-            except ConnectionLost:
+            except ConnectionLost as lost:
                 # What an owner did not take may be asked again: the request keeps its id, so it cannot run twice.
-                if following.is_accepted or not tries_left:
+                if following.is_accepted or not tries_left or isinstance(lost, Hangs):
                     raise
         raise ConnectionLost("Nobody who answers for this home took the message.")
 

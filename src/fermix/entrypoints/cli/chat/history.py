@@ -1,8 +1,10 @@
 """What was typed in chats before: a file in the home, for its owner's eyes, that does not grow without end."""
 
+import errno
 import fcntl
 import json
 import os
+import stat
 from pathlib import Path
 
 HISTORY_NAME = "chat_history"
@@ -27,11 +29,17 @@ class HistoryFile:
             OSError: the file is there and cannot be read.
         """
         try:
-            with self._path.open("rb") as file:
-                file.seek(max(0, file.seek(0, os.SEEK_END) - 2 * self._max_bytes))
-                lines = file.read(2 * self._max_bytes).split(b"\n")
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except FileNotFoundError:
             return []
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EINVAL, "it is not a regular file")
+            with os.fdopen(descriptor, "rb", closefd=False) as file:
+                file.seek(max(0, file.seek(0, os.SEEK_END) - 2 * self._max_bytes))
+                lines = file.read(2 * self._max_bytes).split(b"\n")
+        finally:
+            os.close(descriptor)
         entries = [entry for line in lines if (entry := _entry(line)) is not None]
         return entries[-self._max_entries :]
 
@@ -44,6 +52,7 @@ class HistoryFile:
         if len(text) > MAX_ENTRY_CHARACTERS:
             return
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags |= os.O_NONBLOCK  # a pipe would be waited for
         descriptor = os.open(self._path, flags, 0o600)
         try:
             os.fchmod(descriptor, 0o600)

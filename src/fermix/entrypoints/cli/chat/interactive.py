@@ -40,7 +40,7 @@ def chat_at_terminal(
         history=HistoryFile(home / HISTORY_NAME),
         note=note,
     )
-    with quiet_keyboard(terminal.input):
+    with quiet_keyboard(terminal.input, resumed=view.resumed):
         note(f"chatting in the session {session}. Ctrl-D leaves, /help lists commands.")
         return _Chat(conversation, terminal, prompt, view, note).run()
 

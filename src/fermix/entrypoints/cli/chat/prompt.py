@@ -11,6 +11,7 @@ from prompt_toolkit.filters import has_focus
 from prompt_toolkit.history import History
 from prompt_toolkit.input import create_input
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.output.vt100 import Vt100_Output
 from typing_extensions import override
@@ -98,6 +99,15 @@ def _keys() -> KeyBindings:
         """Throw away what has been typed."""
         had_text = bool(event.app.current_buffer.text)
         event.app.exit(exception=Cancelled(had_text=had_text), style="class:aborting")
+
+    @keys.add(Keys.Vt100MouseEvent)
+    @keys.add(Keys.CPRResponse, save_before=lambda _event: False)
+    @keys.add("escape", "[", "m", filter=while_typing)
+    def _(_event: KeyPressEvent) -> None:
+        """Pass over what no key sends. We ask for neither mouse nor cursor, so it comes out of pasted text.
+
+        The library takes a pasted colour for a mouse event and fails at it.
+        """
 
     return keys
 

@@ -14,8 +14,8 @@ class Screen:
     """Writes to the end of a terminal. Text comes in harmless: only newlines and tabs are obeyed.
 
     Loose text is broken into rows here and not by the terminal, so that it is known how many rows it fills and it
-    can be taken back in one write. Where it cannot (it is taller than the screen, the window has changed, the
-    terminal cannot move its cursor) it stays as it is.
+    can be taken back in one write. Where it cannot (it is taller than the screen, the window has changed, others
+    have written meanwhile, the terminal cannot move its cursor) it stays as it is.
     """
 
     def __init__(self, out: TextIO, *, size: Callable[[], os.terminal_size], can_move: bool) -> None:
@@ -23,6 +23,7 @@ class Screen:
         self._size = size
         self._can_move = can_move
         self._begun_at: os.terminal_size | None = None
+        self._is_lost = False
         self._row = 0
         self._column = 0
 
@@ -41,7 +42,8 @@ class Screen:
         """Whether what is loose, if anything, can be taken back."""
         if self._begun_at is None:
             return True
-        return self._can_move and self._size() == self._begun_at and self._row < self._begun_at.lines - 1
+        can_move = self._can_move and not self._is_lost
+        return can_move and self._size() == self._begun_at and self._row < self._begun_at.lines - 1
 
     @property
     def is_tall(self) -> bool:
@@ -52,6 +54,7 @@ class Screen:
         """Write more loose text."""
         if self._begun_at is None and text:
             self._begun_at = self._size()
+            self._is_lost = False
         self._send("".join(self._placed(char) for char in text))
 
     def settle(self, text: str) -> None:
@@ -67,6 +70,10 @@ class Screen:
         if self._begun_at is not None:
             self._send("\n")
         self._begin_anew()
+
+    def lose_place(self) -> None:
+        """Take the cursor for moved by others: what is loose now is not taken back. Writes nothing."""
+        self._is_lost = True
 
     def _placed(self, char: str) -> str:
         if char == "\n":
@@ -90,6 +97,7 @@ class Screen:
 
     def _begin_anew(self) -> None:
         self._begun_at = None
+        self._is_lost = False
         self._row = 0
         self._column = 0
 

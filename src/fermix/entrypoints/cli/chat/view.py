@@ -103,6 +103,10 @@ class ChatView:
         self._answer.break_off()
         self._begin_anew()
 
+    def resumed(self) -> None:
+        """Others may have written to the terminal meanwhile: what stands there stays. Writes nothing."""
+        self._screen.lose_place()
+
     def _begin_anew(self) -> None:
         self._written: list[str] = []
         self._whole = True

@@ -19,6 +19,8 @@ BUSY_TIMEOUT_MS = 5000
 CHECKPOINT_PAGES = 1000
 FILE_MODE = 0o600
 _STATEMENTS_CACHED = 256
+_ROOM_TO_OPEN = 64 * 1024
+"""Bytes: the shared memory of the log (32 KiB), and the first pages of the log and of the file."""
 
 
 def open_both(path: Path) -> tuple[apsw.Connection, apsw.Connection]:
@@ -33,6 +35,7 @@ def open_both(path: Path) -> tuple[apsw.Connection, apsw.Connection]:
         _create_private(path)
         writing = _open_writing(path)
         try:
+            _close_to_others(path.resolve())
             return writing, open_reading(path)
         except BaseException:
             writing.close()
@@ -66,13 +69,19 @@ def set_synchronous(connection: apsw.Connection, *, durable: bool) -> None:
 def _create_private(path: Path) -> None:
     """Make the file ours alone before SQLite puts anything in it; `-wal` and `-shm` inherit the mode.
 
-    An existing file is never opened here: closing it would drop the locks SQLite holds on it.
+    An existing file is never opened here: closing it would drop the locks SQLite holds on it. What a link leads to
+    may be anybody's file, so its mode is left alone until it is known to be a ledger.
     """
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, FILE_MODE))
     except FileExistsError:
         if path.is_dir():
             raise LedgerInaccessible(path, f"{path} is a folder, not a ledger file") from None
+    if not path.is_symlink():
+        _close_to_others(path)
+
+
+def _close_to_others(path: Path) -> None:
     for file in (path, path.with_name(f"{path.name}-wal"), path.with_name(f"{path.name}-shm")):
         if file.exists() and file.stat().st_mode & 0o777 != FILE_MODE:
             file.chmod(FILE_MODE)
@@ -163,8 +172,22 @@ def _translated(path: Path, error: apsw.Error) -> LedgerError:
         case apsw.CorruptError():
             return LedgerDamaged(path, f"{path} is damaged ({error}). Restore a backup, or move it away.")
         case apsw.FullError():
-            return LedgerFull(f"{path}: the disk is full")
+            return _full(path)
+        case apsw.IOError() if _no_room(path):  # that the log's shared memory does not fit is no FullError
+            return _full(path)
         case apsw.BusyError() | apsw.LockedError():
             return LedgerUnavailable(f"{path} is locked by another process")
         case _:
             return LedgerInaccessible(path, f"{path} cannot be opened or written: {error}")
+
+
+def _full(path: Path) -> LedgerFull:
+    return LedgerFull(f"there is no space left on the disk of {path}; free some, then try again")
+
+
+def _no_room(path: Path) -> bool:
+    try:
+        found = os.statvfs(path.parent)
+    except OSError:
+        return False
+    return found.f_bavail * found.f_frsize < _ROOM_TO_OPEN

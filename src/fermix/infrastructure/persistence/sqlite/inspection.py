@@ -1,5 +1,6 @@
 """Looking into a ledger that nobody has open, without leaving a trace: for doctor."""
 
+import os
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -69,7 +70,8 @@ def _open(path: Path) -> apsw.Connection | None:
     else:
         return None
     return apsw.Connection(
-        f"file:{quote(str(path))}?mode=ro&{option}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+        f"file:{quote(os.fsencode(path))}?mode=ro&{option}",
+        flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
     )
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from fermix.application.ports.model import ModelAnswer, ModelProfile, ModelRequest, ToolDefinition, Usage
 from fermix.domain.failure import FailureKind
+from fermix.infrastructure.providers.openai import wordings
 from fermix.infrastructure.providers.openai.bounds import BOUNDS, Bounds
 from fermix.infrastructure.providers.openai.conversation import Answered, Said, Shown, steps
 from fermix.infrastructure.providers.openai.foreign import (
@@ -209,6 +210,10 @@ class ChatAssembly:
             )
         if reason == "error":
             raise broken("the provider stopped in the middle of the answer")
+        if reason in wordings.CONTEXT_CODES and not self._size:
+            raise AnswerRefusedError(
+                Refusal(kind=FailureKind.CONTEXT_TOO_LONG, detail="no room for an answer")
+            )
         self.finished = self.finished or bool(reason)
 
 

@@ -17,7 +17,7 @@ from typing_extensions import override
 from fermix.infrastructure.http_client.transport import PooledTransport
 from fermix.infrastructure.providers.openai.bounds import BOUNDS
 from fermix.infrastructure.providers.openai.endpoint import Endpoint
-from fermix.infrastructure.providers.openai.foreign import JsonObject
+from fermix.infrastructure.providers.openai.foreign import JsonObject, well_formed
 from fermix.infrastructure.providers.openai.inquiry import Inquiry, worked_out
 
 if TYPE_CHECKING:
@@ -142,8 +142,8 @@ def _encoded(body: JsonObject) -> bytes:
     try:
         return orjson.dumps(body)
     except orjson.JSONEncodeError:
-        # A number beyond 64 bits, in the schema of somebody's tool.
-        return json.dumps(body).encode()
+        # A number beyond 64 bits in the schema of a tool, or half of a surrogate pair in a model's thought.
+        return well_formed(json.dumps(body, ensure_ascii=False)).encode()
 
 
 def _without_user(base_url: str) -> str:

@@ -1,17 +1,31 @@
 """Reading JSON that others wrote: a wrong type counts as missing."""
 
 import json
+import math
 from typing import TypeAlias, cast
 
 JsonObject: TypeAlias = dict[str, object]
 
 
 def parsed(text: str) -> object:
-    """The value of a JSON text, or `None` when it is not JSON (or nested beyond reason)."""
+    """The value of a JSON text, or `None` when it is not JSON (or nested beyond reason).
+
+    Numbers that are none (some servers write `NaN`) and those that no double holds count as null: what is kept of
+    an answer goes back to its server, and must be readable there.
+    """
     try:
-        return cast("object", json.loads(text))
+        return cast("object", json.loads(text, parse_constant=_no_number, parse_float=_finite))
     except (ValueError, RecursionError):
         return None
+
+
+def _no_number(_name: str) -> None:
+    return None
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
 
 
 def as_object(value: object) -> JsonObject:

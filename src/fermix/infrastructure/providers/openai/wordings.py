@@ -7,6 +7,7 @@ CONTEXT_CODES = frozenset(
         "context_length_exceeded",  # OpenAI, Groq, OpenRouter
         "context_window_exceeded",
         "exceed_context_size_error",  # llama.cpp
+        "model_context_window_exceeded",  # z.ai, as the reason why an answer ended
         "model_max_prompt_tokens_exceeded",
         "string_above_max_length",
     }
@@ -15,12 +16,12 @@ CONTEXT_WORDS = re.compile(
     r"""(?xi)
     maximum\ context\ length                                     # OpenAI chat, vLLM, OpenRouter, DeepSeek
     | maximum\ model\ length                                     # vLLM
-    | exceed\w*\ (?:the\ |this\ model's\ )?(?:available\ |model's\ |maximum\ )?context   # llama.cpp, OpenAI
+    | exceed\w*\ (?:the\ |this\ model(?:'s)?\ )?(?:available\ |model's\ |maximum\ )?context  # llama.cpp, OpenAI
     | maximum\ prompt\ length                                    # xAI
     | too\ large\ for\ model\ with\ \d+\ maximum                 # Mistral
     | prompt\ is\ too\ long | input\ is\ too\ long               # Anthropic, Bedrock behind a gateway
     | prompt\ too\ long                                          # Ollama
-    | input\ token\ count\D*\d+\D*exceeds                        # Google
+    | (?:input|prompt)\ token\ count\b.{0,30}?\ exceeds          # Google, Copilot
     | longer\ than\ the\ model's\ context                        # SGLang
     | (?:greater|larger|longer)\ than\ the\ (?:maximum\ )?context\ (?:length|size|window)   # LM Studio, llama.cpp
     | context\ the\ overflows | context\ overflow                # LM Studio
@@ -28,7 +29,13 @@ CONTEXT_WORDS = re.compile(
     | context\ (?:window|length|size)\ (?:of\ \d+\ )?(?:was\ |is\ |limit\ )?(?:exceeded|exceeds)
     | context\ window\ exceeds | exceeds\ (?:the\ )?context\ limit
     | reduce\ the\ length\ of\ the\ (?:messages|prompt|input)    # Groq, Cerebras
+    | exceeded\ model\ token\ limit                             # Moonshot
+    | range\ of\ input\ length\ should\ be                       # Alibaba
+    | tokens\ in\ the\ prompt\ cannot\ exceed                   # Cohere
+    | ContextWindowExceeded                                     # LiteLLM
+    | max_tokens\ must\ be\ at\ least\ 1,\ got\ -               # vLLM, when nothing is left to answer with
     | \binputs?`?\ tokens\ \+\ `?max_new_tokens                  # Text Generation Inference, Together
+    | \binputs`?\ must\ have\ less\ than\ \d+\ tokens
     """
 )
 

@@ -11,6 +11,7 @@ from types import ModuleType
 from typing import Any, assert_never
 from uuid import uuid4
 
+import orjson
 from typing_extensions import override
 
 from fermix.testing.servers.loopback import ClientLeft, Door, Endpoint, Platform, Request
@@ -119,7 +120,7 @@ class _Wires(Endpoint[StrictServer]):
             self._tell(request.path)
             return
         try:
-            body = json.loads(request.body)
+            body = orjson.loads(request.body)
         except ValueError:
             self._whole(400, _error("the body is not JSON"))
             return

@@ -37,8 +37,8 @@ def test_a_channel_without_owner_and_allowlist_is_misconfigured() -> None:
         ),
         (
             replace(WELL, missing=("bot_token",), kept_elsewhere=("bot_token",)),
-            RowStatus.WARN,
-            "secret store",
+            RowStatus.FAIL,
+            "bot_token could not be read from its secret store",
         ),
         (replace(WELL, served=False), RowStatus.WARN, "cannot serve it yet"),
         (

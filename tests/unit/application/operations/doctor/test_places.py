@@ -27,6 +27,7 @@ ABSENT = HomeFacts(path="/home/ada/.fermix", exists=False)
         (replace(WELL, mode=0o755), RowStatus.WARN, "mode 0755"),
         (replace(WELL, exposed_at="/srv"), RowStatus.FAIL, "/srv is writable by all"),
         (replace(WELL, read_only=True), RowStatus.FAIL, "read-only"),
+        (replace(ABSENT, is_text=False), RowStatus.FAIL, "is not UTF-8 text"),
     ],
 )
 def test_a_home_is_judged_as_a_start_would(facts: HomeFacts, status: RowStatus, said: str) -> None:

@@ -119,6 +119,12 @@ def test_an_error_inside_the_stream_ends_the_answer(chunk: Any, kind: FailureKin
     assert refusal(said("The answer is"), chunk) is kind
 
 
+def test_a_context_that_is_full_before_a_word_is_said_is_too_long() -> None:
+    assert refusal(said(finish="model_context_window_exceeded")) is FailureKind.CONTEXT_TOO_LONG
+    assembly, shown = run(said("Hi", finish="model_context_window_exceeded"))
+    assert (assembly.finished, shown) == (True, "Hi")
+
+
 def test_an_error_event_needs_no_error_field() -> None:
     with pytest.raises(AnswerRefusedError) as caught:
         ChatAssembly(model="m").take(Event("error", '{"code":500,"message":"out of memory"}'))
@@ -198,6 +204,16 @@ def test_reasoning_details_are_joined_per_block_and_keep_their_signature() -> No
         {"type": "reasoning.text", "index": 0, "text": "ab", "signature": "s"},
         {"type": "reasoning.encrypted", "index": 1, "data": "x"},
     ]
+
+
+def test_numbers_that_json_does_not_know_are_null_when_they_go_back() -> None:
+    detail = '{"type":"x","n":NaN,"m":-Infinity,"far":1e999,"near":1.5}'
+    thought = '{"choices":[{"delta":{"reasoning_details":[' + detail + "]}}]}"
+    assembly, _ = run(thought, said("Hi", finish="stop"))
+    state = assembly.answer().provider_state
+    (message, *_) = body(AssistantEntry(text="Hi", provider="here", provider_state=state))["messages"]
+
+    assert message["reasoning_details"] == [{"type": "x", "n": None, "m": None, "far": None, "near": 1.5}]
 
 
 def test_a_state_that_is_damaged_is_not_sent() -> None:

@@ -27,10 +27,27 @@ assert {"openai", "httpx"} <= set(sys.modules)
 assert "openai.resources.chat" not in sys.modules
 """
 
+IN_A_DAEMON = (
+    "from fermix.infrastructure.system.footprint import leave_out_unused\nleave_out_unused()\n"
+    + SCRIPT
+    + """
+useless = {"aiohttp", "trio", "rich", "yaml"} & {name for name, module in sys.modules.items() if module}
+assert not useless, useless
+"""
+)
+
 
 def test_building_a_model_loads_no_client_and_warming_it_does() -> None:
     done = subprocess.run(
         [sys.executable, "-W", "error", "-c", SCRIPT], check=False, capture_output=True, text=True
+    )
+
+    assert done.returncode == 0, done.stderr
+
+
+def test_in_a_daemon_the_sdk_brings_no_second_http_client_and_no_second_loop() -> None:
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", IN_A_DAEMON], check=False, capture_output=True, text=True
     )
 
     assert done.returncode == 0, done.stderr

@@ -132,6 +132,56 @@ OVERFLOWS: list[tuple[str, int, Any]] = [
         400,
         {"message": "The input (5000 tokens) is longer than the model's context length (4096 tokens)."},
     ),
+    (
+        "google, without the count",
+        400,
+        [
+            {
+                "error": {
+                    "message": "The input token count exceeds the maximum number of tokens allowed 1048576."
+                }
+            }
+        ],
+    ),
+    ("copilot", 400, {"error": {"message": "prompt token count of 12345 exceeds the limit of 8192"}}),
+    (
+        "moonshot",
+        400,
+        {
+            "error": {
+                "message": "Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)"
+            }
+        },
+    ),
+    (
+        "alibaba",
+        400,
+        {
+            "error": {
+                "message": "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 30720]"
+            }
+        },
+    ),
+    (
+        "cloudflare",
+        400,
+        {
+            "error": {
+                "message": "The estimated number of input and maximum output tokens (9000) exceeded this model "
+                "context window limit (8192)."
+            }
+        },
+    ),
+    (
+        "cohere",
+        400,
+        {
+            "message": "too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4097."
+        },
+    ),
+    ("text generation inference", 422, {"error": "`inputs` must have less than 4096 tokens. Given: 5000"}),
+    ("litellm", 400, {"error": {"message": "litellm.ContextWindowExceededError: BadRequestError: x"}}),
+    ("vllm, nothing left to answer with", 400, {"message": "max_tokens must be at least 1, got -52."}),
     ("a proxy", 413, "<html>413 Request Entity Too Large</html>"),
 ]
 MODELS: list[tuple[str, int, Any]] = [
